@@ -29,7 +29,7 @@ class Spec:
 
     `steps` run to completion before the daemon, each skipped when its `unless` path exists. `order`: lower ones are up
     first, equal ones start together. `epoch`: raise it to have the daemon restarted. `pidfile`: the daemon forks away
-    and its pid is read there. `user` is (uid, gid), used only by root. `ready_port` or `ready_path` say when it is up.
+    and its pid is read there. `user` is (uid, gid), used only by root. `ready_port` or `ready_path` (a unix socket) say when it is up.
     """
 
     name: str
@@ -197,7 +197,7 @@ class Daemon:
             return False
         if self.spec.ready_port is not None:
             return is_listening(self.spec.ready_port)
-        return self.spec.ready_path is None or os.path.exists(self.spec.ready_path)
+        return self.spec.ready_path is None or is_answering(self.spec.ready_path)
 
     def _kill(self, number: int) -> None:
         if self.pid is not None:
@@ -247,6 +247,13 @@ def is_listening(port: int) -> bool:
     with socket.socket() as probe:
         probe.settimeout(0.5)
         return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def is_answering(path: str) -> bool:
+    """Somebody accepts on this unix socket; a file left by a killed daemon does not count."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(0.5)
+        return probe.connect_ex(path) == 0
 
 
 def tail(path: str, lines: int = TAIL_LINES) -> list[str]:

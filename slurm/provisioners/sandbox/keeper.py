@@ -226,6 +226,23 @@ def start(home: Path, *, prefix: bool) -> None:
         raise OSError(answer or "the keeper ended before it had entered the cluster's root")
 
 
+def probe() -> None:
+    """Make the namespaces and one mount of each kind a room needs; raises OSError at the first refusal."""
+    _unshare(linux.CLONE_NEWNS | linux.CLONE_NEWPID | linux.CLONE_NEWUTS)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            linux.mount("none", "/", flags=linux.MS_REC | linux.MS_PRIVATE)
+            linux.mount("proc", "/proc", "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
+            linux.mount("tmpfs", "/tmp", "tmpfs", linux.MS_NOSUID)
+        except OSError as error:
+            print(error, file=sys.stderr, flush=True)
+            os._exit(1)
+        os._exit(0)
+    if os.waitpid(pid, 0)[1]:
+        raise OSError("namespaces are allowed here, but not the mounts inside them")
+
+
 def _unshare(flags: int) -> None:
     if os.getuid():
         linux.unshare(flags | linux.CLONE_NEWUSER)
@@ -262,11 +279,13 @@ def _keep(home: Path, send: int, *, prefix: bool) -> NoReturn:
 
 
 def main(arguments: list[str]) -> int:
-    """`start DIR [--prefix]` or `try DIR`; the latter is described in `trial`."""
+    """`start DIR [--prefix]`, `probe DIR` or `try DIR`; the last is described in `trial`."""
     action, home, *options = arguments
     try:
         if action == "start":
             start(Path(home), prefix="--prefix" in options)
+        elif action == "probe":
+            probe()
         else:
             from slurm.provisioners.sandbox.trial import run_trials
 
