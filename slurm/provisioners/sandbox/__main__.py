@@ -1,4 +1,4 @@
-"""Try a sandbox cluster by hand: `python -m slurm.provisioners.sandbox up|down|status|exec --dir D`.
+"""Try a sandbox cluster by hand: `python -m slurm.provisioners.sandbox up|down|status|exec --dir D [-- command]`.
 
 For developers. It makes the same cluster as the console's demo, with a plain slurm.conf of its own.
 """
@@ -70,8 +70,11 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--dir", required=True)
     parser.add_argument("--image", choices=sorted(IMAGES))
     parser.add_argument("--first-port", type=int, default=17000)
-    parser.add_argument("command", nargs="*", help="for exec, after --")
-    return parser.parse_args()
+    words = sys.argv[1:]
+    split = words.index("--") if "--" in words else len(words)
+    options = parser.parse_args(words[:split])
+    options.command = words[split + 1 :] or ["bash", "-l"]
+    return options
 
 
 def _up(home: Path, image_name: str | None, first_port: int) -> int:

@@ -229,6 +229,9 @@ def _become(argv: Sequence[str], spec: Spec) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
     log = os.open(spec.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    if spec.user and os.getuid() == 0:
+        # slurmctld opens the same file again as its own user.
+        os.fchown(log, *spec.user)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(log, 1)
     os.dup2(log, 2)

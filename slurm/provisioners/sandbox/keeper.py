@@ -130,13 +130,13 @@ class Keeper:
             group = [daemon for daemon in self.daemons.values() if daemon.spec.order == order]
             for daemon in group:
                 daemon.stop(time.monotonic())
-            while any(daemon.state != "down" for daemon in group):
+            while not all(daemon.state == "down" for daemon in group):
+                self._sleep()
                 now = time.monotonic()
                 self._reap(now)
                 for daemon in group:
                     daemon.advance(now, may_start=False)
-                self._write_status()
-                self._sleep()
+            self._write_status()
 
     def _write_status(self) -> None:
         daemons = [daemon.status() for daemon in [*self.daemons.values(), *self.retiring]]
@@ -245,8 +245,7 @@ def probe() -> None:
 
 def _unshare(flags: int) -> None:
     if os.getuid():
-        linux.unshare(flags | linux.CLONE_NEWUSER)
-        linux.map_own_ids()
+        linux.unshare_as_user(flags)
     else:
         linux.unshare(flags)
 

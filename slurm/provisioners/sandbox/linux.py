@@ -60,9 +60,10 @@ def join_namespace(path: str) -> None:
         os.close(descriptor)
 
 
-def map_own_ids() -> None:
-    """Keep one's own user and group id in a new user namespace, the only mapping an ordinary user may write."""
+def unshare_as_user(flags: int) -> None:
+    """unshare(2) with a user namespace, keeping one's own ids: the only mapping an ordinary user may write."""
     uid, gid = os.getuid(), os.getgid()
+    unshare(flags | CLONE_NEWUSER)
     for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)

@@ -131,7 +131,7 @@ def command_prefix(home: Path, user: str = "") -> list[str]:
         env = json.loads((home / "keeper/command-env.json").read_text())
         return ["/usr/bin/env", *(f"{name}={value}" for name, value in env.items())]
     own_user = ["--user", "--preserve-credentials"] if os.getuid() else []
-    enter = ["nsenter", f"--target={pid}", *own_user, "--mount", "--uts", "--pid", "--root", "--wd=/", "--"]
+    enter = ["nsenter", f"--target={pid}", *own_user, "--mount", "--uts", "--pid", "--root", "--wd", "--"]
     become = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "--"] if user and not own_user else []
     return enter + become
 
