@@ -42,7 +42,8 @@ class StaleBase(Conflict):
         yours: tuple[FieldChange, ...],
     ) -> None:
         super().__init__(
-            f"Revision {current.number} became current while you worked on revision {base.number} ({sentence(theirs)}).",
+            f"Revision {current.number} became current while you worked on revision {base.number}"
+            f" ({sentence(theirs)}).",
             "Compare the two, then make your change again on the current revision.",
         )
         self.base, self.current, self.theirs, self.yours = base, current, theirs, yours
@@ -205,6 +206,11 @@ def _refuse(
 ) -> None:
     """Raise Rejected if anything is wrong with `spec`."""
     problems = (
+        *(
+            [Problem("name", f"A cluster keeps its name: {before.name}.")]
+            if before and before.name != spec.name
+            else []
+        ),
         *validate(spec, taken=taken, most_nodes=most_nodes(region)),
         *inventory_problems(region, spec, before),
     )

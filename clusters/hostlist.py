@@ -31,7 +31,7 @@ def expand(text: str) -> tuple[str, ...]:
 
 def _items(text: str) -> Iterator[str]:
     """Split at the commas that are not inside brackets."""
-    for item in re.split(r",(?![^\[\]]*\])", text.strip()):
+    for item in re.split(r",(?![^\[\]]*\])", text.strip(" ")):
         if not item or not ITEM.fullmatch(item):
             raise HostlistError(f"“{item or text}” is not a host list such as slinky-[0-1,5].")
         yield item

@@ -144,5 +144,6 @@ def _setback(kind: Kind) -> Move:
 
 
 def gives_way(live: Kind, to: Kind) -> bool:
-    """Whether a live change may be given up for a new one: only a creation, to be tried again or to be ended."""
+    """Whether a live change may be given up for a new one: only a creation, to be tried again or to be
+    ended."""
     return live is Kind.CREATE and to in (Kind.CREATE, Kind.TERMINATE)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from clusters.lifecycle import Status
-from clusters.models import Cluster, Image, Plan, Region
+from clusters.models import Cluster, Image, Node, Plan, Region
 from clusters.spec import ClusterSpec, NodeGroup, PartitionSpec, Shape, to_json
 from console.models import Membership, Team, User
 from console.roles import Role
@@ -89,6 +89,15 @@ def tiny_cluster(team: Team, *, status: Status = Status.RUNNING, spec: ClusterSp
 
 def big_cluster(team: Team, nodes: int = 512) -> Cluster:
     return tiny_cluster(team, spec=tiny_spec("big", nodes=nodes))
+
+
+def a_node(cluster: Cluster, name: str, **fields: object) -> Node:
+    """A row as the watcher would write it: an idle node of eight GPUs."""
+    group, _, ordinal = name.rpartition("-")
+    values = {"group": group, "ordinal": int(ordinal), "state": "idle", "health": "ok"}
+    has = {"cpus": 64, "memory_mib": 512_000, "gpus": 8}
+    allocated = {"cpus_allocated": 0, "memory_allocated_mib": 0, "gpus_allocated": 0}
+    return cluster.nodes.create(name=name, **{**values, **has, **allocated, **fields})
 
 
 def fake(cluster: Cluster) -> FakeProvisioner:

@@ -1,4 +1,5 @@
-"""What the tests of clusters share: the cast, a cluster that runs, and a stage that is cleared between tests."""
+"""What the tests of clusters share: the cast, a cluster that runs, and a stage that is cleared between
+tests."""
 
 from collections.abc import Iterator
 

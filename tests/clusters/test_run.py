@@ -1,4 +1,5 @@
-"""A change carried through on the fake platform: where it ends, what the cluster is then, and what its log says."""
+"""A change carried through on the fake platform: where it ends, what the cluster is then, and what its log
+says."""
 
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from clusters.observation import Judgement, Verdict
 from clusters.run import CHECK_S, CREATE_S, EDIT_S, MOST_ATTEMPTS
 from console.errors import Problem, Rejected, Unavailable
 from console.models import Event
-from tests.cast import fake, tiny_spec
+from tests.cast import a_node, fake, tiny_spec
 from tests.fakes import BAD_LINE, DEADLY_LINE
 
 S = ChangeStatus
@@ -21,7 +22,9 @@ WAITING = Judgement(Verdict.WAITING, "slinky-2 has not registered yet.")
 
 def edit(cluster: Cluster, cast, **fields) -> Change:
     fields = fields or {"slurm_conf": "SchedulerParameters=bf_max_job_test=500"}
-    return changes.propose(cluster, replace(cluster.spec, **fields), base=cluster.revision.number, by=cast.ada)
+    return changes.propose(
+        cluster, replace(cluster.spec, **fields), base=cluster.revision.number, by=cast.ada
+    )
 
 
 def said(change: Change) -> str:
@@ -41,7 +44,14 @@ def test_a_good_edit_is_committed_and_runs(cluster, cast, carry):
 
 def test_the_log_tells_each_step_in_order(cluster, cast, carry):
     lines = said(carry(edit(cluster, cast))).splitlines()
-    steps = ["ada asked: slurm.conf: 1 line.", "Checking", "Checked", "Wrote nodes.json.", "Applied.", "Done: revision 2"]
+    steps = [
+        "ada asked: slurm.conf: 1 line.",
+        "Checking",
+        "Checked",
+        "Wrote nodes.json.",
+        "Applied.",
+        "Done: revision 2",
+    ]
     found = [next(n for n, line in enumerate(lines) if line.startswith(step)) for step in steps]
     assert found == sorted(found)
 
@@ -176,8 +186,7 @@ def test_reconfigure_applies_the_current_revision_again(cluster, cast, carry):
 
 
 def test_a_terminated_cluster_has_no_nodes_and_keeps_its_record(cluster, cast, carry):
-    cluster.nodes.create(name="slinky-0", group="slinky", state="idle", health="ok", cpus=1, cpus_allocated=0,
-                         memory_mib=1, memory_allocated_mib=0, gpus=0, gpus_allocated=0)  # fmt: skip
+    a_node(cluster, "slinky-0")
     change = carry(changes.terminate(cluster, by=cast.ada))
     assert change.cluster.status == Status.TERMINATED
     assert not cluster.nodes.exists()
@@ -223,8 +232,7 @@ def test_the_next_change_waits_for_the_worker_of_a_given_up_one(cast, region, ca
 
 
 def test_nodes_with_jobs_that_go_are_named_beforehand(cluster, cast, carry):
-    cluster.nodes.create(name="slinky-1", group="slinky", state="mixed", health="busy", cpus=8, cpus_allocated=4,
-                         machine="e2e_node_7", memory_mib=1, memory_allocated_mib=0, gpus=8, gpus_allocated=2)  # fmt: skip
+    a_node(cluster, "slinky-1", machine="e2e_node_7", cpus_allocated=4)
     change = edit(cluster, cast, groups=tiny_spec(nodes=1).groups)
     assert "Jobs run on e2e_node_7 (slinky-1), which this change takes away." in said(carry(change))
 
