@@ -122,9 +122,9 @@ class Slurm:
 
     # Driving
 
-    def submit(self, script: str, options: Sequence[str] = ()) -> int:
+    def submit(self, script: str | bytes, options: Sequence[str] = ()) -> int:
         """Submit a batch script (sent over stdin) with sbatch options; the job's number."""
-        raw = script.encode()
+        raw = script.encode() if isinstance(script, str) else script
         done = self._ask("submit the job", ["sbatch", "--parsable", *options], timeout_s=WRITE_S, stdin=raw)
         # "12" or "12;cluster" (sbatch(1), --parsable).
         number = decoded(done).strip().partition(";")[0]
