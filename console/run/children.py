@@ -1,0 +1,84 @@
+"""One supervised process: starting it, knowing how it is, ending it with everything it started.
+
+Each child leads a session of its own, so that Ctrl-C reaches the supervisor alone and the order of stopping is ours. Each
+is told to end when the supervisor dies, even by `kill -9`. Output goes straight to `var/log/NAME.log`: a supervisor
+that dies takes no pipe with it.
+"""
+
+import ctypes
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from console.run.identity import Identity, identity_of, send, session_members
+from console.run.table import Process
+
+PR_SET_PDEATHSIG = 1
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+class Child:
+    """A row of the table and the process that runs for it now, if any."""
+
+    def __init__(self, row: Process, log: Path) -> None:
+        self.row = row
+        self.log = log
+        self.popen: subprocess.Popen[bytes] | None = None
+        self.identity: Identity | None = None
+        self.started_at = 0.0
+
+    @property
+    def is_running(self) -> bool:
+        return self.popen is not None and self.popen.poll() is None
+
+    @property
+    def verdict(self) -> str:
+        """How it ended, in words."""
+        code = self.popen.returncode if self.popen is not None else None
+        if code is None:
+            return "is running"
+        return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+
+    def start(self, env: Mapping[str, str], cwd: Path) -> None:
+        """Prepare and start. Does not wait. Raises what `prepare` raises, or OSError when there is no such program."""
+        if self.row.prepare is not None:
+            self.row.prepare()
+        with self.log.open("ab") as out:
+            self.popen = subprocess.Popen(
+                self.row.argv(),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                cwd=cwd,
+                env={**env, **self.row.env},
+                start_new_session=True,
+                preexec_fn=_die_with(os.getpid(), self.row.stop_signal),  # noqa: PLW1509 - the supervisor has one thread
+            )
+        self.started_at = time.monotonic()
+        self.identity = identity_of(self.popen.pid)
+
+    def ask_to_end(self) -> None:
+        if self.is_running and self.identity is not None:
+            send(self.identity, self.row.stop_signal)
+
+    def sweep(self) -> None:
+        """Kill what is left of the child's session. Only while its number is its own: running, or just reaped by us."""
+        if self.popen is None:
+            return
+        for member in session_members(self.popen.pid):
+            send(member, signal.SIGKILL)
+        self.popen.wait()
+
+
+def _die_with(parent_pid: int, signum: signal.Signals) -> Callable[[], None]:
+    """What the child does before it becomes its program: ask the kernel for a signal when the parent dies."""
+
+    def arrange() -> None:
+        LIBC.prctl(PR_SET_PDEATHSIG, int(signum), 0, 0, 0)
+        if os.getppid() != parent_pid:  # the parent died before the arrangement stood
+            os._exit(1)
+
+    return arrange
