@@ -20,7 +20,16 @@ class RegionAdmin(admin.ModelAdmin):
 
 @admin.register(Plan)
 class PlanAdmin(admin.ModelAdmin):
-    list_display = ["slug", "region", "gpu_model", "gpus", "cpus", "memory_mib", "most_nodes", "price_per_hour"]
+    list_display = [
+        "slug",
+        "region",
+        "gpu_model",
+        "gpus",
+        "cpus",
+        "memory_mib",
+        "most_nodes",
+        "price_per_hour",
+    ]
     list_filter = ["region", "gpu_model"]
 
 

@@ -23,7 +23,10 @@ def _key() -> str:
 
 
 class Region(models.Model):
-    """Where clusters can live. `config` is the adapter's; `partitions` lists `{"name", "nodes"}` given to every cluster."""
+    """Where clusters can live. `config` is the adapter's own.
+
+    `partitions` lists `{"name", "nodes"}` that every cluster gets; `nodes` names a group.
+    """
 
     slug = models.CharField(max_length=40, unique=True, validators=[SLUG])
     name = models.CharField(max_length=100)

@@ -42,7 +42,9 @@ def spec_for(order: Order) -> tuple[Region, ClusterSpec]:
         if group is not None
     ]
     if not groups and not problems:
-        problems.append(Problem("gpu_nodes", "A cluster needs at least one worker.", "Ask for one GPU or CPU node."))
+        problems.append(
+            Problem("gpu_nodes", "A cluster needs at least one worker.", "Ask for one GPU or CPU node.")
+        )
     if problems or region is None or image is None:
         raise Rejected(f"The cluster {order.name} was not created.", tuple(problems))
     return region, ClusterSpec(
@@ -63,13 +65,21 @@ def _group(
         return None
     plan = Plan.objects.filter(region=region, slug=slug).first()
     if plan is None:
-        problems.append(Problem(f"{field}_plan", f"There is no plan {slug!r} in this region.", "Choose one of the list."))
+        problems.append(
+            Problem(f"{field}_plan", f"There is no plan {slug!r} here.", "Choose one of the list.")
+        )
     elif not 0 < count <= plan.most_nodes:
         problems.append(
-            Problem(f"{field}_nodes", f"Ask for 1 to {plan.most_nodes} nodes of {slug}.", "The region has no more of them.")
+            Problem(
+                f"{field}_nodes",
+                f"Ask for 1 to {plan.most_nodes} nodes of {slug}.",
+                "The region has no more.",
+            )
         )
     elif (plan.gpus > 0) != (name == GPU_GROUP):
-        problems.append(Problem(f"{field}_plan", f"{slug} is a plan for the other kind of worker.", "Choose another."))
+        problems.append(
+            Problem(f"{field}_plan", f"{slug} is a plan for the other kind of worker.", "Choose another.")
+        )
     else:
         return NodeGroup(name=name, shape=plan.shape, ordinals=tuple(range(count)))
     return None
