@@ -1,8 +1,8 @@
 """One supervised process: starting it, knowing how it is, ending it with everything it started.
 
-Each child leads a session of its own, so that Ctrl-C reaches the supervisor alone and the order of stopping is ours. Each
-is told to end when the supervisor dies, even by `kill -9`. Output goes straight to `var/log/NAME.log`: a supervisor
-that dies takes no pipe with it.
+Each child leads a session of its own, so that Ctrl-C reaches the supervisor alone and the order of stopping is
+ours. Each is told to end when the supervisor dies, even by `kill -9`. Output goes straight to `var/log/NAME.log`: a
+supervisor that dies takes no pipe with it.
 """
 
 import ctypes
@@ -44,6 +44,7 @@ class Child:
 
     def start(self, env: Mapping[str, str], cwd: Path) -> None:
         """Prepare and start. Does not wait. Raises what `prepare` raises, or OSError when there is no such program."""
+        self.started_at = time.monotonic()
         if self.row.prepare is not None:
             self.row.prepare()
         with self.log.open("ab") as out:
@@ -57,7 +58,6 @@ class Child:
                 start_new_session=True,
                 preexec_fn=_die_with(os.getpid(), self.row.stop_signal),  # noqa: PLW1509 - the supervisor has one thread
             )
-        self.started_at = time.monotonic()
         self.identity = identity_of(self.popen.pid)
 
     def ask_to_end(self) -> None:
@@ -65,7 +65,9 @@ class Child:
             send(self.identity, self.row.stop_signal)
 
     def sweep(self) -> None:
-        """Kill what is left of the child's session. Only while its number is its own: running, or just reaped by us."""
+        """Kill what is left of the child's session. Only while its number is its own: running, or just reaped by
+        us.
+        """
         if self.popen is None:
             return
         for member in session_members(self.popen.pid):

@@ -1,7 +1,8 @@
 """Who a process is: its id together with the moment it started.
 
 A process id alone names whoever holds the number now. After a `kill -9` or a reboot that may be a stranger, so
-everything here signals only what has the recorded start time as well. Linux only; knows nothing of what the processes do.
+everything here signals only what has the recorded start time as well. Linux only; knows nothing of what the
+processes do.
 """
 
 import contextlib
@@ -64,7 +65,9 @@ def send(identity: Identity, signum: int) -> bool:
         os.close(handle)
 
 
-def end(identities: Iterable[Identity], *, signum: int = signal.SIGTERM, within_s: float = 10.0) -> list[Identity]:
+def end(
+    identities: Iterable[Identity], *, signum: int = signal.SIGTERM, within_s: float = 10.0
+) -> list[Identity]:
     """Ask each to end, wait for all at most `within_s`, then kill. Blocks. Returns those that had to be killed."""
     asked = [one for one in identities if send(one, signum)]
     wait_gone(asked, within_s)

@@ -1,7 +1,7 @@
 """Being asked to stop, noticed only where the supervisor waits.
 
-A signal never interrupts in the middle of an act (between starting a child and writing it down, say): it sets a mark, and
-the next `pause` raises. One process has one of these.
+A signal never interrupts in the middle of an act (between starting a child and writing it down, say): it sets a
+mark, and the next `pause` raises. One process has one of these.
 """
 
 import contextlib

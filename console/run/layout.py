@@ -1,4 +1,5 @@
-"""Where a running console keeps its things: everything is under `var/` of the checkout, and may be deleted as a whole.
+"""Where a running console keeps its things: everything is under `var/` of the checkout, and may be deleted as a
+whole.
 
 Paths only, and the making of the directories. Unix sockets are the one exception: their names may not be longer than
 107 bytes (unix(7)), so a checkout in a deep directory keeps them in a short one of its own.
@@ -64,7 +65,7 @@ class Layout:
             self.secrets.mkdir(mode=0o700, exist_ok=True)
             self.secrets.chmod(0o700)
             _make_sockets(self.sockets)
-            (self.var / ".writable").write_text("")
+            (self.run / "writable").write_text("")
         except OSError as error:
             raise CannotRun(
                 f"{error.filename or self.var} cannot be written ({error.strerror})",
@@ -82,11 +83,19 @@ def _short_directory(var: Path) -> Path:
     for parent in (runtime, tempfile.gettempdir(), "/tmp"):
         if parent and os.path.isdir(parent) and _fits(Path(parent) / name):
             return Path(parent) / name
-    raise CannotRun(f"no directory has a short enough path for a unix socket (tried {runtime} and /tmp)", "set TMPDIR=/tmp")
+    raise CannotRun(
+        f"no directory has a short enough path for a unix socket (tried {runtime} and /tmp)",
+        "set TMPDIR=/tmp",
+    )
 
 
 def _make_sockets(directory: Path) -> None:
-    """Others may pass through as root's services run under another user; in /tmp the name could be squatted, so check."""
+    """Others may pass through as root's services run under another user; in /tmp the name could be squatted, so
+    check.
+    """
     directory.mkdir(mode=0o711, parents=True, exist_ok=True)
     if directory.is_symlink() or directory.stat().st_uid != os.getuid():
-        raise CannotRun(f"{directory} belongs to someone else", "delete it, or set XDG_RUNTIME_DIR to a directory of yours")
+        raise CannotRun(
+            f"{directory} belongs to someone else",
+            "delete it, or set XDG_RUNTIME_DIR to a directory of yours",
+        )

@@ -1,7 +1,7 @@
 """The logs of the supervised processes: kept small, and their errors shown on the console's own terminal.
 
-The processes append to their files themselves. Here the files are only looked at: what is new since the last look, and
-whether one has grown too large.
+The processes append to their files themselves. Here the files are only looked at: what is new since the last look,
+and whether one has grown too large.
 """
 
 import re
@@ -11,7 +11,7 @@ from pathlib import Path
 LARGEST_BYTES = 8 * 1024 * 1024
 SHOWN_PER_LOOK = 5
 LINE_CHARS = 200
-IMPORTANT = re.compile(r"\b(ERROR|CRITICAL|FATAL|PANIC)\b|\[(error|critical)|\"level\": ?\"(error|critical)\"|Traceback \(most")
+IMPORTANT = re.compile(r"\b(ERROR|CRITICAL|FATAL|PANIC)\b|Traceback \(most recent")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -23,7 +23,9 @@ class LogView:
         self.offset = path.stat().st_size if path.exists() else 0
 
     def important_lines(self) -> list[str]:
-        """The errors written since the last call, at most five, cut to a terminal's width and free of control characters."""
+        """The errors written since the last call, at most five, cut to a terminal's width and free of control
+        characters.
+        """
         if not self.path.exists():
             return []
         size = self.path.stat().st_size
@@ -38,7 +40,9 @@ class LogView:
         return [*found[:SHOWN_PER_LOOK], f"and {more} more in {self.path}"] if more > 0 else found
 
     def rotate(self) -> None:
-        """Move the text of a large log to NAME.log.1. The writer appends, so it goes on at the start of the emptied file."""
+        """Move the text of a large log to NAME.log.1. The writer appends, so it goes on at the start of the emptied
+        file.
+        """
         if self.path.exists() and self.path.stat().st_size > LARGEST_BYTES:
             shutil.copyfile(self.path, self.path.with_suffix(".log.1"))
             with self.path.open("r+b") as file:

@@ -1,8 +1,8 @@
 """Running a service as an unprivileged user when the console is started as root.
 
 PostgreSQL refuses to run as root. The user is `nobody`: it exists on every Debian and Ubuntu, and initdb needs a user
-with a name. A checkout that `nobody` cannot reach (under `/root`, say) would need its files moved or its parents opened to
-the world; instead the service keeps the one capability that lets it pass closed directories.
+with a name. A checkout that `nobody` cannot reach (under `/root`, say) would need its files moved or its parents
+opened to the world; instead the service keeps the one capability that lets it pass closed directories.
 """
 
 import os
@@ -19,7 +19,9 @@ def is_root() -> bool:
 
 
 def give_to_unprivileged(path: Path) -> None:
-    """Make the unprivileged user the owner of a file, or of a directory and all in it. Does nothing unless run as root. Idempotent."""
+    """Make the unprivileged user the owner of a file, or of a directory and all in it. Does nothing unless run as
+    root. Idempotent.
+    """
     if not is_root():
         return
     user = pwd.getpwnam(UNPRIVILEGED)
@@ -32,8 +34,8 @@ def give_to_unprivileged(path: Path) -> None:
 def drop_prefix(reached: Iterable[Path], *, death_signal: signal.Signals | None = None) -> list[str]:
     """What to put before a command so that it runs unprivileged; empty for a user who is not root.
 
-    `reached` are the paths the command must get at. `death_signal` is sent when its parent dies: a change of user clears
-    what the parent had arranged (prctl(2)), so it is arranged again behind it.
+    `reached` are the paths the command must get at. `death_signal` is sent when its parent dies: a change of user
+    clears what the parent had arranged (prctl(2)), so it is arranged again behind it.
     """
     if not is_root():
         return []

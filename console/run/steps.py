@@ -1,8 +1,8 @@
 """The lines a person reads while the console comes up: each step with what came of it and how long it took.
 
 Only words and time; what the steps do is elsewhere. Used by `deploy/` before any dependency exists, so it needs the
-standard library alone. On a terminal the running step is shown and then overwritten; elsewhere one line a step is printed
-when it ends, so that a log stays readable.
+standard library alone. On a terminal the running step is shown and then overwritten; elsewhere one line a step is
+printed when it ends, so that a log stays readable.
 """
 
 import sys
@@ -43,9 +43,12 @@ class Steps:
         self.is_terminal = self.out.isatty()
 
     @contextmanager
-    def step(self, name: str) -> Iterator[Step]:
-        """Run the block as a step. The line is written whether it ends well or raises; exceptions pass through."""
-        step, began = Step(name), time.monotonic()
+    def step(self, name: str, began: float | None = None) -> Iterator[Step]:
+        """Run the block as a step. The line is written whether it ends well or raises; exceptions pass through.
+
+        `began` (monotonic) is when the work began, where that was before the block.
+        """
+        step, began = Step(name), began if began is not None else time.monotonic()
         if self.is_terminal:
             self._write(f"  {name:<{NAME_WIDTH}} ...")
         try:

@@ -1,19 +1,19 @@
 """The supervisor: brings a process table up, keeps it up, and takes it down again.
 
-One thread, no sockets of its own. It reads top to bottom: `run` is the whole life of a console. What the rows are is in
-`table`; what is printed goes through `steps`.
+One thread, no sockets of its own. It reads top to bottom: `run` is the whole life of a console. What the rows are
+is in `table`; what is printed goes through `steps`.
 """
 
-import ctypes
 import os
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from console.run.children import LIBC, Child
 from console.run.identity import children_of, end
-from console.run.interrupt import Interrupt, StopAsked
+from console.run.interrupt import Interrupt
 from console.run.layout import Layout
 from console.run.logs import LogView
 from console.run.records import KEEPER_STOP_WITHIN_S, end_keepers, write_pids
@@ -26,7 +26,6 @@ LOOK_EVERY_S = 0.5
 FIRST_BACKOFF_S = 0.5
 LONGEST_BACKOFF_S = 30.0
 SETTLED_AFTER_S = 60.0
-assert ctypes.sizeof(ctypes.c_int) == 4
 
 
 class Supervisor:
@@ -58,6 +57,7 @@ class Supervisor:
 
     def keep_up(self, on_look: Callable[[], None] = lambda: None) -> None:
         """Watch until a stop is asked for (`StopAsked`). Restarts what dies, with growing pauses."""
+        self.views = {child.row.name: LogView(child.log) for child in self.children}
         while True:
             self.interrupt.pause(LOOK_EVERY_S)
             self._reap_adopted()
@@ -66,7 +66,9 @@ class Supervisor:
             on_look()
 
     def take_down(self) -> None:
-        """Stop all in reverse order, each tier at most its own time, then by force. Never raises; nothing is left after."""
+        """Stop all in reverse order, each tier at most its own time, then by force. Never raises; nothing is left
+        after.
+        """
         self.interrupt.stopping = True
         tiers = sorted({child.row.tier for child in self.children}, reverse=True)
         for tier in tiers:
@@ -87,7 +89,7 @@ class Supervisor:
             deadline = time.monotonic() + row.ready_within_s
             while child.is_running:
                 if time.monotonic() > deadline:
-                    raise CannotRun(f"{row.name} did not finish within {row.ready_within_s:.0f} s", last_line(child.log))
+                    raise _too_slow(child, "did not finish")
                 self.interrupt.pause(0.1)
             self.children.remove(child)
             self._record()
@@ -103,27 +105,26 @@ class Supervisor:
 
     def _await_ready(self, child: Child) -> None:
         row = child.row
-        with self.steps.step(row.name) as step:
+        with self.steps.step(row.name, child.started_at) as step:
             deadline = time.monotonic() + row.ready_within_s
             while row.is_ready is not None and not row.is_ready():
                 if not child.is_running:
                     raise CannotRun(f"{row.name} {child.verdict}", last_line(child.log))
                 if time.monotonic() > deadline:
-                    raise CannotRun(f"{row.name} was not ready within {row.ready_within_s:.0f} s", last_line(child.log))
+                    raise _too_slow(child, "was not ready")
                 self.interrupt.pause(0.05)
             step.note = "started" if row.is_ready is None else "ready"
 
-    def _log_of(self, row: Process) -> "os.PathLike[str]":
-        path = self.layout.log / f"{row.name}.log"
-        self.views[row.name] = LogView(path)
-        return path
+    def _log_of(self, row: Process) -> Path:
+        return self.layout.log / f"{row.name}.log"
 
     def _start(self, child: Child) -> None:
         child.start(self.env, self.layout.root)
         self._record()
 
     def _record(self) -> None:
-        write_pids(self.layout, {c.row.name: c.identity for c in self.children if c.identity is not None and c.is_running})
+        running = [child for child in self.children if child.is_running]
+        write_pids(self.layout, {one.row.name: one.identity for one in running if one.identity is not None})
 
     def _look_at(self, child: Child) -> None:
         name = child.row.name
@@ -160,7 +161,9 @@ class Supervisor:
             self.interrupt.pause(0.05)
         for child in members:
             if child.is_running:
-                self.steps.event(f"{child.row.name} did not stop within {child.row.stop_within_s:.0f} s and was killed")
+                self.steps.event(
+                    f"{child.row.name} did not stop within {child.row.stop_within_s:.0f} s and was killed"
+                )
             child.sweep()
 
     def _end_clusters(self) -> None:
@@ -178,4 +181,5 @@ class Supervisor:
                 os.waitpid(ended.si_pid, os.WNOHANG)
 
 
-__all__ = ["StopAsked", "Supervisor"]
+def _too_slow(child: Child, what: str) -> CannotRun:
+    return CannotRun(f"{child.row.name} {what} within {child.row.ready_within_s:.0f} s", last_line(child.log))

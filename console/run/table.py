@@ -50,21 +50,23 @@ def server_row(name: str, server: Server) -> Process:
 def console_rows(layout: Layout, port: int) -> list[Process]:
     """Migrations, demo data, then the processes of the console, each its own program.
 
-    One web process and a pool of threads for the worker: the whole demo should fit a laptop. Beat runs beside the worker
-    (`-B`), as there is exactly one worker here.
+    One web process and a pool of threads for the worker: the whole demo should fit a laptop. Beat runs beside the
+    worker (`-B`), as there is exactly one worker here.
     """
     url = f"http://127.0.0.1:{port}"
-    uvicorn = ["uvicorn", "console.asgi:application", "--host", "127.0.0.1", "--port", str(port)]
-    uvicorn += ["--workers", "1", "--timeout-graceful-shutdown", "3", "--no-access-log"]
-    celery = ["celery", "--app", "console.celery", "worker", "--pool", "threads", "--concurrency", "4", "--beat"]
-    celery += ["--schedule", str(layout.run / "beat-schedule"), "--loglevel", "info", "--without-gossip", "--without-mingle"]
+    demo = ["manage.py", "demo", "--run-json", str(layout.run_json), "--url", url]
+    uvicorn = ["-m", "uvicorn", "console.asgi:application", "--host=127.0.0.1", f"--port={port}"]
+    uvicorn += ["--workers=1", "--timeout-graceful-shutdown=3", "--no-access-log"]
+    celery = ["-m", "celery", "--app=console.celery", "worker", "--pool=threads", "--concurrency=4"]
+    celery += ["--loglevel=info", "--without-gossip", "--without-mingle"]
+    celery += ["--beat", f"--schedule={layout.run / 'beat-schedule'}"]
     return [
-        _python("migrate", 1, "manage.py", "migrate", "--no-input", "--verbosity", "1", once=True, within_s=120),
-        _python("demo", 2, "manage.py", "demo", "--run-json", str(layout.run_json), "--url", url, once=True, within_s=300),
-        _python("web", 3, "-m", *uvicorn, is_ready=lambda: answers(url)),
-        _python("worker", 3, "-m", *celery),
-        _python("watch", 3, "manage.py", "watch"),
-        _python("terminals", 3, "manage.py", "terminals"),
+        _python("migrate", 1, ["manage.py", "migrate", "--no-input"], once=True, within_s=120),
+        _python("demo", 2, demo, once=True, within_s=300),
+        _python("web", 3, uvicorn, is_ready=lambda: answers(url)),
+        _python("worker", 3, celery),
+        _python("watch", 3, ["manage.py", "watch"]),
+        _python("terminals", 3, ["manage.py", "terminals"]),
     ]
 
 
@@ -82,11 +84,13 @@ def answers(url: str) -> bool:
 def _python(
     name: str,
     tier: int,
-    *arguments: str,
+    arguments: list[str],
+    *,
     once: bool = False,
     within_s: float = 60.0,
     is_ready: Callable[[], bool] | None = None,
 ) -> Process:
     argv = [sys.executable, *arguments]
-    return Process(name=name, argv=lambda: argv, tier=tier, once=once, ready_within_s=within_s, is_ready=is_ready)
-
+    return Process(
+        name=name, argv=lambda: argv, tier=tier, once=once, ready_within_s=within_s, is_ready=is_ready
+    )
