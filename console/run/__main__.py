@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from console.run.checks import check_disk, check_port, chosen_port
-from console.run.children import LIBC, PR_SET_PDEATHSIG
+from console.run.death import follow_parent
 from console.run.interrupt import Interrupt, StopAsked
 from console.run.keys import make_keys
 from console.run.layout import Layout
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status 0 after a stop that was asked for, 1 with one line when it cannot run."""
     options = _options(arguments)
     if options.with_parent:
-        LIBC.prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+        follow_parent(signal.SIGTERM)
     try:
         port = chosen_port()
         run(Layout.of(ROOT), port=port)

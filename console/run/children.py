@@ -5,19 +5,15 @@ ours. Each is told to end when the supervisor dies, even by `kill -9`. Output go
 supervisor that dies takes no pipe with it.
 """
 
-import ctypes
-import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
+from console.run.death import die_with_parent
 from console.run.identity import Identity, identity_of, send, session_members
 from console.run.table import Process
-
-PR_SET_PDEATHSIG = 1
-LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class Child:
@@ -56,7 +52,7 @@ class Child:
                 cwd=cwd,
                 env={**env, **self.row.env},
                 start_new_session=True,
-                preexec_fn=_die_with(os.getpid(), self.row.stop_signal),  # noqa: PLW1509 - the supervisor has one thread
+                preexec_fn=die_with_parent(self.row.stop_signal),
             )
         self.identity = identity_of(self.popen.pid)
 
@@ -73,14 +69,3 @@ class Child:
         for member in session_members(self.popen.pid):
             send(member, signal.SIGKILL)
         self.popen.wait()
-
-
-def _die_with(parent_pid: int, signum: signal.Signals) -> Callable[[], None]:
-    """What the child does before it becomes its program: ask the kernel for a signal when the parent dies."""
-
-    def arrange() -> None:
-        LIBC.prctl(PR_SET_PDEATHSIG, int(signum), 0, 0, 0)
-        if os.getppid() != parent_pid:  # the parent died before the arrangement stood
-            os._exit(1)
-
-    return arrange

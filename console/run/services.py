@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
+from console.run.death import die_with_parent
 from console.run.identity import end, identity_of
 from console.run.privileges import drop_prefix, give_to_unprivileged
 from console.run.steps import CannotRun
@@ -57,7 +58,14 @@ class Server:
         """Prepare, start and wait until it answers, at most 30 s. Raises `CannotRun` with the server's last words."""
         self.prepare()
         with log.open("ab") as out:
-            self.popen = subprocess.Popen(self.argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+            self.popen = subprocess.Popen(
+                self.argv,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+                preexec_fn=die_with_parent(self.stop_signal),
+            )
         deadline = time.monotonic() + READY_WITHIN_S
         while not self.is_ready():
             if self.popen.poll() is not None or time.monotonic() > deadline:

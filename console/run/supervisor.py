@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from console.run.children import LIBC, Child
+from console.run.children import Child
+from console.run.death import adopt_orphans
 from console.run.identity import children_of, end
 from console.run.interrupt import Interrupt
 from console.run.layout import Layout
@@ -21,7 +22,6 @@ from console.run.services import last_line
 from console.run.steps import CannotRun, Steps
 from console.run.table import Process
 
-PR_SET_CHILD_SUBREAPER = 36
 LOOK_EVERY_S = 0.5
 FIRST_BACKOFF_S = 0.5
 LONGEST_BACKOFF_S = 30.0
@@ -40,8 +40,7 @@ class Supervisor:
         self.views: dict[str, LogView] = {}
         self.backoff_s: dict[str, float] = {}
         self.start_again_at: dict[str, float] = {}
-        # What our children leave when they die comes to us instead of init, so that nothing can outlive the run unseen.
-        LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        adopt_orphans()
 
     def bring_up(self, rows: Sequence[Process]) -> None:
         """Start every row in order. Raises `CannotRun` at the first that fails, `StopAsked` when interrupted."""
