@@ -1,8 +1,8 @@
 """A PostgreSQL and a Redis for the tests alone, started before Django's settings are read; a pytest plugin (`-p`).
 
-Both live in a directory that is deleted afterwards and write nothing durably. `DATABASE_URL` and `REDIS_URL` name other
-servers; then ours are not started. It is a plugin and not a conftest because pytest-django reads the settings before any
-conftest is loaded.
+Both live in a directory that is deleted afterwards and write nothing durably. `DATABASE_URL` and `REDIS_URL` name
+other servers; then ours are not started. It is a plugin and not a conftest because pytest-django reads the settings
+before any conftest is loaded.
 """
 
 import os

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from console.run.death import die_with_parent
 from console.run.identity import Identity, identity_of, send, session_members
+from console.run.steps import CannotRun
 from console.run.table import Process
 
 
@@ -39,10 +40,17 @@ class Child:
         return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
 
     def start(self, env: Mapping[str, str], cwd: Path) -> None:
-        """Prepare and start. Does not wait. Raises what `prepare` raises, or OSError when there is no such program."""
+        """Prepare and start. Does not wait. Raises `CannotRun`, when there is no such program for example."""
         self.started_at = time.monotonic()
         if self.row.prepare is not None:
             self.row.prepare()
+        try:
+            self._spawn(env, cwd)
+        except OSError as error:
+            what = f"{self.row.name} cannot be started ({error.strerror}: {error.filename})"
+            raise CannotRun(what, "is it installed?") from error
+
+    def _spawn(self, env: Mapping[str, str], cwd: Path) -> None:
         with self.log.open("ab") as out:
             self.popen = subprocess.Popen(
                 self.row.argv(),

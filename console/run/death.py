@@ -1,4 +1,7 @@
-"""Ending with the parent: a child that outlives the one who started it would be found by nobody. Linux only (prctl(2))."""
+"""Ending with the parent: a child that outlives the one who started it would be found by nobody.
+
+Linux only (prctl(2)).
+"""
 
 import ctypes
 import os

@@ -90,26 +90,25 @@ def wait_gone(identities: Iterable[Identity], within_s: float) -> None:
 
 def session_members(leader_pid: int) -> list[Identity]:
     """Every live process of the session that `leader_pid` opened, the leader included. Reads all of /proc."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        fields = _stat_fields(int(entry.name))
-        if fields is not None and int(fields[3]) == leader_pid and fields[0] not in ("Z", "X"):
-            found.append(Identity(int(entry.name), int(fields[19])))
-    return found
+    return [one for one in everyone() if session_of(one.pid) == leader_pid]
 
 
-def children_of(pid: int) -> list[Identity]:
-    """The live direct children of a process, adopted ones included. Reads all of /proc."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        fields = _stat_fields(int(entry.name))
-        if fields is not None and int(fields[1]) == pid and fields[0] not in ("Z", "X"):
-            found.append(Identity(int(entry.name), int(fields[19])))
-    return found
+def session_of(pid: int) -> int | None:
+    fields = _stat_fields(pid)
+    return int(fields[3]) if fields is not None else None
+
+
+def everyone() -> list[Identity]:
+    """Every live process that we may see."""
+    found = [identity_of(int(entry.name)) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    return [one for one in found if one is not None]
+
+
+def own_children() -> list[Identity]:
+    """The live direct children of this process, adopted ones included. Cheap; for a process of one thread."""
+    listed = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    found = [identity_of(int(pid)) for pid in listed]
+    return [one for one in found if one is not None]
 
 
 def _stat_fields(pid: int) -> list[str] | None:

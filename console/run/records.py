@@ -17,6 +17,7 @@ from console.run.steps import CannotRun, Steps
 
 STOPPING_WITHIN_S = 45.0
 KEEPER_STOP_WITHIN_S = 15.0
+ADOPTED = "adopted-"
 MARK = "QUARTERDECK_VAR_DIR"  # in the environment of every supervised process: the var/ it belongs to
 
 
@@ -89,9 +90,11 @@ def end_leftovers(layout: Layout) -> list[str]:
     recorded = _recorded(layout)
     left = {name: one for name, one in recorded.items() if is_alive(one)}
     orphans = [member for one in recorded.values() for member in _session_left_by(one, layout)]
-    end(left.values(), signum=signal.SIGTERM, within_s=10.0)
+    end([one for name, one in left.items() if not name.startswith(ADOPTED)], within_s=10.0)
     end(orphans, signum=signal.SIGKILL, within_s=2.0)
+    # Keepers come after the watcher, which would start them again; they may be among the adopted, but need their time.
     keepers = end_keepers(layout)
+    end([one for name, one in left.items() if name.startswith(ADOPTED)], within_s=2.0)
     layout.pids.unlink(missing_ok=True)
     return [*left, *keepers]
 

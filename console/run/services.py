@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from console.run.death import die_with_parent
-from console.run.identity import end, identity_of
+from console.run.identity import Identity, end, everyone, wait_gone
 from console.run.privileges import drop_prefix, give_to_unprivileged
 from console.run.steps import CannotRun
 
@@ -196,10 +196,16 @@ class PostgresServer(Server):
         except (OSError, ValueError):
             record.unlink(missing_ok=True)
             return
-        left = identity_of(pid)
-        if left is not None and _working_directory(pid) == self.data.resolve():
-            end([left], signum=signal.SIGINT)
+        end([one for one in self._at_work() if one.pid == pid], signum=signal.SIGINT)
+        # Its children end with it, but not at once; while one lives, its memory bars the next server.
+        wait_gone(self._at_work(), 5.0)
+        end(self._at_work(), signum=signal.SIGKILL)
         record.unlink(missing_ok=True)
+
+    def _at_work(self) -> list[Identity]:
+        """The processes of a server of this directory: each works in it."""
+        here = self.data.resolve()
+        return [one for one in everyone() if _working_directory(one.pid) == here]
 
 
 class RedisServer(Server):

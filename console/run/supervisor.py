@@ -13,11 +13,11 @@ from pathlib import Path
 
 from console.run.children import Child
 from console.run.death import adopt_orphans
-from console.run.identity import children_of, end
+from console.run.identity import Identity, end, own_children
 from console.run.interrupt import Interrupt
 from console.run.layout import Layout
 from console.run.logs import LogView
-from console.run.records import KEEPER_STOP_WITHIN_S, end_keepers, write_pids
+from console.run.records import ADOPTED, KEEPER_STOP_WITHIN_S, end_keepers, write_pids
 from console.run.services import last_line
 from console.run.steps import CannotRun, Steps
 from console.run.table import Process
@@ -38,6 +38,7 @@ class Supervisor:
         self.interrupt = interrupt
         self.children: list[Child] = []
         self.views: dict[str, LogView] = {}
+        self.recorded: dict[str, Identity] = {}
         self.backoff_s: dict[str, float] = {}
         self.start_again_at: dict[str, float] = {}
         adopt_orphans()
@@ -62,6 +63,7 @@ class Supervisor:
             self._reap_adopted()
             for child in self.children:
                 self._look_at(child)
+            self._record()
             on_look()
 
     def take_down(self) -> None:
@@ -76,7 +78,7 @@ class Supervisor:
             self._stop_tier([child for child in self.children if child.row.tier == tier])
         if 0 not in tiers:
             self._end_clusters()
-        end(children_of(os.getpid()), signum=signal.SIGTERM, within_s=2.0)
+        end(self._adopted(), signum=signal.SIGTERM, within_s=2.0)
         self._reap_adopted()
         self.layout.pids.unlink(missing_ok=True)
 
@@ -122,8 +124,18 @@ class Supervisor:
         self._record()
 
     def _record(self) -> None:
+        """Write down who runs, when that has changed: the next run needs it if we are killed."""
         running = [child for child in self.children if child.is_running]
-        write_pids(self.layout, {one.row.name: one.identity for one in running if one.identity is not None})
+        now = {one.row.name: one.identity for one in running if one.identity is not None}
+        now |= {f"{ADOPTED}{one.pid}": one for one in self._adopted()}
+        if now != self.recorded:
+            write_pids(self.layout, now)
+            self.recorded = now
+
+    def _adopted(self) -> list[Identity]:
+        """Our children that are not of the table: daemons that left it, and what dead children left."""
+        known = {child.identity for child in self.children}
+        return [one for one in own_children() if one not in known]
 
     def _look_at(self, child: Child) -> None:
         name = child.row.name
