@@ -10,7 +10,7 @@ from functools import reduce
 from operator import or_
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import BooleanField, ExpressionWrapper, F, Q
+from django.db.models import F, Q
 from django.db.models.expressions import OrderBy
 from django.utils import timezone
 
@@ -19,12 +19,11 @@ from console.models import User
 from slurm.host_pattern import holds
 from slurm.job_query import SORTS, STATES, Bound, JobQuery, Match, Term
 from slurm.job_states import ENDED, HELD, NEVER
-from slurm.models import Submission
+from slurm.models import IS_WAITING, Submission
 
 Viewer = User | AnonymousUser | None
 
-# Waiting jobs come after those on nodes; `job_line` in slurm.models is this order.
-IS_WAITING = ExpressionWrapper(Q(state="PENDING"), output_field=BooleanField())
+# Waiting jobs come after those on nodes; the index `job_line` is this order.
 QUEUE_ORDER: tuple[OrderBy, ...] = (IS_WAITING.asc(), F("priority").desc(), F("number").asc())
 HISTORY_ORDER: tuple[OrderBy, ...] = (F("end_at").desc(nulls_last=True), F("number").desc())
 COLUMNS = {

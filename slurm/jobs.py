@@ -128,8 +128,18 @@ def _task_of(cluster: Cluster, name: str) -> Job | None:
 
 def _page(jobs: QuerySet[Job], clusters: Sequence[Cluster], query: JobQuery, viewer: Viewer) -> JobPage:
     chosen = jobs.filter(where(query, clusters, viewer))
-    total = chosen.count()
-    page = min(query.page, max(1, -(-total // PAGE_SIZE)))
+    rows = _rows(jobs, chosen, query, query.page)
+    if rows and len(rows) < PAGE_SIZE:
+        return JobPage(rows, (query.page - 1) * PAGE_SIZE + len(rows), query.page)
+    total = chosen.count() if rows or query.page > 1 else 0
+    if rows or not total:
+        return JobPage(rows, total, query.page if rows else 1)
+    last = -(-total // PAGE_SIZE)
+    return JobPage(_rows(jobs, chosen, query, last), total, last)
+
+
+def _rows(jobs: QuerySet[Job], chosen: QuerySet[Job], query: JobQuery, page: int) -> list[Job]:
+    # Sorting keys alone, then reading a hundred rows, keeps a deep page's sort in memory.
     start = (page - 1) * PAGE_SIZE
-    rows = chosen.defer(*DEFERRED).order_by(*order(query))[start : start + PAGE_SIZE]
-    return JobPage(jobs=list(rows) if total else [], total=total, page=page)
+    keys = chosen.order_by(*order(query)).values("pk")[start : start + PAGE_SIZE]
+    return list(jobs.filter(pk__in=keys).defer(*DEFERRED).order_by(*order(query)))
