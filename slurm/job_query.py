@@ -147,6 +147,11 @@ class JobQuery:
         kept = [token for token in _tokens(self.text) if _field(token) not in drop]
         return " ".join([*add.split(), *kept])
 
+    def without_chips(self, add: str = "") -> str:
+        """The text with `add` in place of every term that a chip may have put there."""
+        kept = (token for token in _tokens(self.text) if token.lower() != "user:me")
+        return " ".join([*add.split(), *(token for token in kept if _field(token) not in {"state", "ended"})])
+
 
 class Unreadable(ValueError):
     """A token that is no term; the message is the hint."""

@@ -8,6 +8,7 @@ from datetime import datetime
 
 UNLIMITED = "unlimited"
 GONE = "\ufffd"
+SEEN = {"\n": "\u21b5", "\t": "\u21e5"}
 
 
 def clock(seconds: float | None) -> str:
@@ -31,17 +32,10 @@ def ran_s(start: datetime | None, end: datetime | None, now: datetime, *, ended:
 
 
 def visible(text: str) -> str:
-    """`text` with nothing in it that cannot be seen: controls as their pictures, others as a replacement mark."""
+    """`text` with nothing in it that cannot be seen: line ends and tabs as arrows, the rest as a replacement mark."""
     if text.isprintable():
         return text
-    return "".join(_seen(character) for character in text)
-
-
-def _seen(character: str) -> str:
-    if character.isprintable():
-        return character
-    code = ord(character)
-    return chr(0x2400 + code) if code < 0x20 else GONE
+    return "".join(c if c.isprintable() else SEEN.get(c, GONE) for c in text)
 
 
 def ending(state: str, exit_code: str) -> str:

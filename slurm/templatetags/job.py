@@ -5,10 +5,14 @@ from datetime import datetime
 from django import template
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from slurm import job_words
 from slurm.job_states import NEVER, ON_NODES, Face, face
 from slurm.models import Job
+
+MOST_ON_HOVER = 300
 
 register = template.Library()
 register.filter("visible", job_words.visible)
@@ -46,6 +50,12 @@ def job_why(job: Job) -> str:
     if job.is_finished:
         return job_words.ending(job.state, job.exit_code) if face(job.state).tone == "bad" else ""
     return job.why or (job.reason if _waits(job) else "")
+
+
+@register.filter
+def hover(text: str, shown: int) -> SafeString | str:
+    """A title attribute with what a cell of `shown` characters cuts off; nothing where it cuts nothing off."""
+    return format_html(' title="{}"', job_words.visible(text[:MOST_ON_HOVER])) if len(text) > shown else ""
 
 
 @register.filter

@@ -38,7 +38,12 @@ CHIPS = (
     ("Waiting", "waiting", "state:waiting"),
     ("Finished today", "finished_today", "state:finished ended:today"),
 )
-STEPS = (("Hold", "job-hold"), ("Release", "job-release"), ("Requeue", "job-requeue"), ("Cancel", "job-cancellation"))
+STEPS = (
+    ("Hold", "job-hold"),
+    ("Release", "job-release"),
+    ("Requeue", "job-requeue"),
+    ("Cancel", "job-cancellation"),
+)
 
 
 @dataclass(frozen=True)
@@ -111,9 +116,7 @@ def query_of(request: HttpRequest) -> JobQuery:
     return parse(asked.get("q", ""), asked.get("sort", ""), asked.get("page", "1"))
 
 
-def _listing(
-    request: HttpRequest, query: JobQuery, found: JobPage, counts: JobCounts
-) -> dict[str, object]:
+def _listing(request: HttpRequest, query: JobQuery, found: JobPage, counts: JobCounts) -> dict[str, object]:
     return {
         "query": query,
         "found": found,
@@ -139,7 +142,8 @@ def _order_words(query: JobQuery) -> str:
 def _chips(path: str, query: JobQuery, counts: JobCounts) -> list[Chip]:
     on = _chip_that_is_on(query)
     return [
-        Chip(label, getattr(counts, name), _link(path, query, adds), on == name) for label, name, adds in CHIPS
+        Chip(label, getattr(counts, name), _link(path, query, adds), on == name)
+        for label, name, adds in CHIPS
     ]
 
 
@@ -173,7 +177,9 @@ def _empty(query: JobQuery, door: Door | None = None) -> Empty:
         return Empty("No jobs in any queue", "Jobs of all the team's clusters appear here.")
     where = (door.cluster.team.slug, door.cluster.slug)
     if door.cluster.observed_at is None:
-        return Empty("Not looked at yet", "The queue appears once the cluster's controller answers.", icon="clock")
+        return Empty(
+            "Not looked at yet", "The queue appears once the cluster's controller answers.", icon="clock"
+        )
     if door.may(Action.SUBMIT_JOB):
         text = "Submit one here, or with sbatch in the terminal."
         return Empty("The queue is empty", text, reverse("job-submit", args=where), "Submit job")
@@ -182,7 +188,13 @@ def _empty(query: JobQuery, door: Door | None = None) -> Empty:
 
 def _nothing_found(query: JobQuery) -> Empty:
     if query.names_states:
-        return Empty("No job fits this filter", "Take a term out of it, or press a chip.", "?", "Show the queue", "filter-off")
+        return Empty(
+            "No job fits this filter",
+            "Take a term out of it, or press a chip.",
+            "?",
+            "Show the queue",
+            "filter-off",
+        )
     elsewhere = urlencode({"q": query.rewritten("state", add="state:any")})
     return Empty(
         "No job in the queue fits this filter",
