@@ -1,6 +1,5 @@
 """The list of jobs, of one cluster and of a team. Everything shown is asked of `slurm.jobs`; nothing is computed here."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -16,7 +15,6 @@ from console.models import Membership
 from console.page import render_region
 from console.roles import Action, Role, may
 from slurm.job_query import JobQuery, parse
-from slurm.job_states import Step
 from slurm.jobs import PAGE_SIZE, JobCounts, JobPage, job_counts, job_list, team_job_list
 
 TABLE = "slurm/_job_table.html"
