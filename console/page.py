@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
 from django.utils.functional import SimpleLazyObject
 
 from console.access import teams_of
@@ -20,6 +21,16 @@ def render_page(
 ) -> HttpResponse:
     """A whole page, or only its main part when htmx navigates."""
     return render(request, template, {"base": "base.html", **context}, status=status)
+
+
+def render_region(
+    request: HttpRequest, template: str, region: str, context: dict[str, object]
+) -> HttpResponse:
+    """A whole page, or only its live region when htmx or `live.js` fetches that: same address, same context."""
+    alone = bool(request.htmx) or "X-Live" in request.headers
+    response = render(request, region if alone else template, {"base": "base.html", **context})
+    patch_vary_headers(response, ["HX-Request", "X-Live"])
+    return response
 
 
 def render_dialog(
