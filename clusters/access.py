@@ -38,7 +38,7 @@ class Door:
 
 
 def cluster_for(user: User | AnonymousUser, team: str, slug: str, action: Action) -> Door:
-    """The cluster, if `user` may do `action` on it. Raises Missing before Forbidden, so that absent and hidden look alike."""
+    """The cluster, if `user` may do `action` on it. Missing comes before Forbidden: absent and hidden look alike."""
     membership = membership_for(user, team, Action.VIEW)
     cluster = (
         Cluster.objects.select_related("team", "region", "revision")

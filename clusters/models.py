@@ -23,7 +23,10 @@ def _key() -> str:
 
 
 class Region(models.Model):
-    """Where clusters can live. `config` is the adapter's; `partitions` lists `{"name", "nodes"}` given to every cluster."""
+    """Where clusters can live. `config` is the adapter's own.
+
+    `partitions` lists `{"name", "nodes"}` that every cluster gets; `nodes` names a group.
+    """
 
     slug = models.CharField(max_length=40, unique=True, validators=[SLUG])
     name = models.CharField(max_length=100)
@@ -62,12 +65,16 @@ class Plan(models.Model):
 
 
 class Image(models.Model):
-    """A Slurm stack. `source` is the adapter's name for it (a Debian suite on the sandbox)."""
+    """A Slurm stack. `source` is the adapter's name for it (a Debian suite on the sandbox).
+
+    `slurm_conf` is what a new cluster's own part of slurm.conf starts with.
+    """
 
     slug = models.CharField(max_length=40, unique=True, validators=[SLUG])
     name = models.CharField(max_length=100)
     slurm_version = models.CharField(max_length=10)
     source = models.CharField(max_length=100)
+    slurm_conf = models.TextField(blank=True)
     enabled = models.BooleanField(default=True)
 
     def __str__(self) -> str:

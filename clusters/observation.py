@@ -71,7 +71,7 @@ class PartitionSeen:
 
 @dataclass(frozen=True)
 class JobSeen:
-    """One row of the queue. `job_id` is what squeue's %i prints (`12`, `12_3`, `12_[4-9%2]`); keyed with `submit_at`."""
+    """One row of the queue. `job_id` is squeue's %i (`12`, `12_3`, `12_[4-9%2]`); the key is it and `submit_at`."""
 
     job_id: str
     submit_at: datetime

@@ -58,7 +58,10 @@ class PartitionSpec:
 
 @dataclass(frozen=True)
 class ClusterSpec:
-    """Desired state. `slurm_conf` is the user's own part of slurm.conf, comments and order kept."""
+    """Desired state. `slurm_conf` is the user's own part of slurm.conf, comments and order kept.
+
+    `region_partitions` name a group in `nodes`, so that they grow and shrink with it.
+    """
 
     name: str
     image: str
@@ -86,8 +89,13 @@ class ClusterSpec:
         """`all`, one for each group, and those the region declares. `all` is default unless an own one is."""
         own_default = any(partition.default for partition in self.partitions)
         everything = PartitionSpec(name="all", nodes="ALL", default=not own_default)
-        groups = tuple(PartitionSpec(name=g.name, nodes=_bracket(g)) for g in self.groups if g.ordinals)
-        return (everything, *groups, *self.region_partitions)
+        groups = {g.name: PartitionSpec(name=g.name, nodes=_bracket(g)) for g in self.groups if g.ordinals}
+        declared = (
+            replace(partition, nodes=groups[partition.nodes].nodes)
+            for partition in self.region_partitions
+            if partition.nodes in groups
+        )
+        return (everything, *groups.values(), *declared)
 
     def with_partitions(self, partitions: tuple[PartitionSpec, ...]) -> "ClusterSpec":
         return replace(self, partitions=partitions)
