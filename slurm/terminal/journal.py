@@ -50,7 +50,9 @@ class DatabaseJournal:
             except DatabaseError as error:
                 close_old_connections()
                 if patience_s is None:
-                    log.error("not in the audit trail: %s %s on %s: %s", owner.who, verb, owner.cluster_slug, error)
+                    log.error(
+                        "not in the audit trail: %s %s on %s: %s", owner.who, verb, owner.cluster_slug, error
+                    )
                     return None
                 time.sleep(patience_s)
         return None
@@ -67,5 +69,3 @@ class DatabaseJournal:
             detail=detail,
             address=owner.address or None,
         )
-
-

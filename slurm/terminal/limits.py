@@ -34,7 +34,9 @@ def due(limits: Limits, *, now: float, opened: float, typed: float) -> Due | Non
 
 def _absolute(limits: Limits, left_s: float) -> Due:
     if left_s <= 0:
-        return Due("absolute", 0, f"A terminal lives {spoken(limits.absolute_s)} at most. Open a new one to go on.")
+        return Due(
+            "absolute", 0, f"A terminal lives {spoken(limits.absolute_s)} at most. Open a new one to go on."
+        )
     return Due(
         "absolute",
         int(left_s),
@@ -45,7 +47,11 @@ def _absolute(limits: Limits, left_s: float) -> Due:
 def _idle(limits: Limits, left_s: float) -> Due:
     if left_s <= 0:
         return Due("idle", 0, f"Nothing was typed for {spoken(limits.idle_s)}.")
-    return Due("idle", int(left_s), f"Nothing typed: this terminal closes in {spoken(left_s)}. Press a key to keep it.")
+    return Due(
+        "idle",
+        int(left_s),
+        f"Nothing typed: this terminal closes in {spoken(left_s)}. Press a key to keep it.",
+    )
 
 
 def spoken(seconds: float) -> str:

@@ -6,7 +6,7 @@ Reading is the back-pressure: who does not call `read` fills the socket, and the
 import asyncio
 from collections.abc import Sequence
 
-from console.errors import Missing, Unavailable
+from console.errors import ConsoleError, Unavailable
 from slurm.terminal.registry import Registry
 from slurm.terminal.wire import Decoder, Kind
 
@@ -40,18 +40,26 @@ class Link:
             if frames:
                 return joined(frames)
 
-    async def close(self) -> None:
+    def close(self) -> None:
+        """What was sent still arrives."""
         self._writer.close()
 
 
+class Gone(ConsoleError):
+    """The terminal that the page remembers is no more."""
+
+    code = "gone"
+    status = 410
+
+
 async def worker_of(registry: Registry, session: str, user: int, cluster: str) -> Link:
-    """A link to the worker that holds `session`. Raises Missing when there is none such of this person and cluster."""
+    """A link to the worker that holds `session`. Raises Gone when there is none such of this person and cluster."""
     place = await registry.place(session)
     if place is not None and (place.user, place.cluster) == (user, cluster):
         link = await _connect(place.path)
         if link:
             return link
-    raise Missing("The earlier terminal has ended.")
+    raise Gone("The earlier terminal has ended.")
 
 
 async def any_worker(registry: Registry) -> Link:

@@ -1,7 +1,7 @@
 """Where terminals are: which workers live, and which worker holds a session. Kept in Redis, written by workers only.
 
-Every entry runs out after `LIFE_S` unless its worker says it again, so a worker that was killed is forgotten by itself and
-a Redis that was emptied knows everything again after one beat. Redis errors become Unavailable here.
+Every entry runs out after `LIFE_S` unless its worker says it again, so a worker that was killed is forgotten by itself
+and a Redis that was emptied knows everything again after one beat. Redis errors become Unavailable here.
 """
 
 import json
@@ -33,7 +33,9 @@ class Registry:
     """A connection pool of its own; `close` it."""
 
     def __init__(self, url: str) -> None:
-        self._redis: Redis = Redis.from_url(url, decode_responses=True, socket_timeout=3, socket_connect_timeout=3)
+        self._redis: Redis = Redis.from_url(
+            url, decode_responses=True, socket_timeout=3, socket_connect_timeout=3
+        )
 
     async def beat(self, path: str, sessions: Iterable[tuple[str, Place]]) -> None:
         """Say that the worker at `path` lives and what it holds."""

@@ -17,6 +17,8 @@ from slurm.terminal.wire import WINDOW
 DIAL_S = 10.0
 # AES-GCM first: with it the ciphers cost least on machines of the last ten years.
 CIPHERS = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com", "chacha20-poly1305@openssh.com", "aes256-ctr")
+# Its notes on every connection would drown the worker's own, and name people.
+asyncssh.set_log_level("WARNING")
 ENVIRONMENT = {"LANG": "C.UTF-8", "COLORTERM": "truecolor"}
 
 
@@ -131,7 +133,10 @@ class Shell(asyncssh.SSHClientSession[bytes]):
             return Exit(128, f"The shell was ended by signal {self._signal}.")
         if self._status is None:
             return Exit(None, "The connection to the login node was lost.")
-        return Exit(self._status, f"The shell ended with status {self._status}." if self._status else "The shell ended.")
+        return Exit(
+            self._status,
+            f"The shell ended with status {self._status}." if self._status else "The shell ended.",
+        )
 
 
 async def dial(target: Target, listener: Listener, columns: int, rows: int) -> Shell:
@@ -180,7 +185,9 @@ async def _connect(target: Target) -> asyncssh.SSHClientConnection:
     )
 
 
-async def _shell(connection: asyncssh.SSHClientConnection, listener: Listener, columns: int, rows: int) -> Shell:
+async def _shell(
+    connection: asyncssh.SSHClientConnection, listener: Listener, columns: int, rows: int
+) -> Shell:
     channel, shell = await connection.create_session(
         lambda: Shell(listener),
         term_type="xterm-256color",

@@ -1,6 +1,6 @@
 """What a consumer and a terminal worker say to each other: frames over a stream socket.
 
-A frame is one byte of kind, four bytes of length (big endian), and that many bytes: raw terminal bytes or a JSON object.
+A frame is one byte of kind, four bytes of length (big endian), and that many bytes: terminal bytes or a JSON object.
 Pure. Neither side trusts the other with its memory: a frame longer than `LARGEST` is a fault, and input is sent only
 against credit (`WINDOW` bytes, given back by TAKEN), so that no control frame ever waits behind typed bytes. Output
 needs no credit: a consumer that does not read fills the socket, and the worker then stops reading from the login node.

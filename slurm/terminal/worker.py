@@ -1,8 +1,8 @@
 """The terminal worker: a unix socket for consumers, and the sessions behind it.
 
-Runs in `manage.py terminals`, one event loop, no threads. Access to the socket is the file system's (its folder is
-0700); whoever reaches it is a consumer, which has asked for the person's right before. The worker itself checks that a
-session is only shown to the person who opened it. What the database must know goes to the `Journal`.
+Runs in `manage.py terminals`, one event loop, no threads. Access to the socket is the file system's (the command's
+umask leaves no moment without); whoever reaches it is a consumer, which has asked for the person's right before. The
+worker itself checks that a session is only shown to the person who opened it. What must outlive it goes to `Journal`.
 """
 
 import asyncio
@@ -40,7 +40,9 @@ class Journal(Protocol):
 class Worker:
     """`serve` until `stop`. `path` must be short (LONGEST_PATH bytes: `sun_path` in unix(7))."""
 
-    def __init__(self, path: Path, registry: Registry, journal: Journal, limits: Limits | None = None) -> None:
+    def __init__(
+        self, path: Path, registry: Registry, journal: Journal, limits: Limits | None = None
+    ) -> None:
         if len(os.fsencode(path)) > LONGEST_PATH:
             raise ValueError(f"{path} is too long for a unix socket.")
         self.path = path
@@ -57,8 +59,10 @@ class Worker:
         self.path.unlink(missing_ok=True)
         loop = asyncio.get_running_loop()
         server = await loop.create_unix_server(lambda: Connection(self), str(self.path))
-        self.path.chmod(0o600)
-        beats = [loop.create_task(self._every(BEAT_S, self._beat)), loop.create_task(self._every(TICK_S, self._tick))]
+        beats = [
+            loop.create_task(self._every(BEAT_S, self._beat)),
+            loop.create_task(self._every(TICK_S, self._tick)),
+        ]
         log.info("terminals are served at %s", self.path)
         await self._stopping.wait()
         server.close()
@@ -113,10 +117,13 @@ class Worker:
         unseen = [s for s in theirs if s.viewer is None]
         if not unseen:
             raise TooMany(
-                f"You have {MOST_PER_PERSON} terminals open, which is the most.", "Close one in another window."
+                f"You have {MOST_PER_PERSON} terminals open, which is the most.",
+                "Close one in another window.",
             )
         oldest = min(unseen, key=lambda s: s.typed)
-        oldest.end(Ending("unseen", "Left behind, and ended to make room for a newer terminal of the same person."))
+        oldest.end(
+            Ending("unseen", "Left behind, and ended to make room for a newer terminal of the same person.")
+        )
 
     def _over(self, session: Session, ending: Ending) -> None:
         if self.sessions.pop(session.id, None) is None:
@@ -158,7 +165,9 @@ class Worker:
 
     async def _end_all(self) -> None:
         for session in list(self.sessions.values()):
-            session.end(Ending("stopped", "The terminal service was stopped. Open a new terminal when it is back."))
+            session.end(
+                Ending("stopped", "The terminal service was stopped. Open a new terminal when it is back.")
+            )
         deadline = self.now() + LEAVE_S
         while (self.sessions or self._tasks) and self.now() < deadline:
             await asyncio.sleep(0.02)

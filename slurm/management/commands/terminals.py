@@ -19,6 +19,7 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def handle(self, *args: object, **options: object) -> None:
+        os.umask(0o077)
         asyncio.run(_serve())
 
 
