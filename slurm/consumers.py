@@ -18,18 +18,19 @@ import logging
 import time
 from collections.abc import Coroutine
 from importlib import import_module
-from types import SimpleNamespace
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.contrib import auth
 from django.db import DatabaseError
+from django.http import HttpRequest
 
 from clusters.access import Door, cluster_for
 from clusters.consumers import DENIED, GONE
 from console import live
 from console.errors import ConsoleError, Missing, Unavailable
+from console.models import User
 from console.roles import Action
 from slurm.terminal import wire
 from slurm.terminal.link import Link, any_worker, worker_of
@@ -256,10 +257,11 @@ def _short(sentence: str) -> str:
     return sentence.encode()[:120].decode(errors="ignore")
 
 
-def _signed_in(session_key: str | None) -> auth.models.User:
+def _signed_in(session_key: str | None) -> User:
     """The person of a browser session, read again from the database. Raises Missing when there is none any more."""
-    store = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
-    user = auth.get_user(SimpleNamespace(session=store))
-    if not user.is_authenticated:
+    request = HttpRequest()
+    request.session = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
+    user = auth.get_user(request)
+    if not isinstance(user, User):
         raise Missing("You are signed out.", "Sign in and open the terminal again.")
     return user

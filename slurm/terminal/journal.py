@@ -30,7 +30,7 @@ class DatabaseJournal:
     def closed(
         self, session: str, owner: Owner, ending: Ending, *, lasted_s: int, bytes_in: int, bytes_out: int
     ) -> None:
-        detail = {
+        detail: dict[str, object] = {
             "reason": ending.code,
             "status": ending.status,
             "lasted_s": lasted_s,

@@ -19,7 +19,7 @@ DIAL_S = 10.0
 CIPHERS = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com", "chacha20-poly1305@openssh.com", "aes256-ctr")
 # Its notes on every connection would drown the worker's own, and name people.
 asyncssh.set_log_level("WARNING")
-ENVIRONMENT = {"LANG": "C.UTF-8", "COLORTERM": "truecolor"}
+ENVIRONMENT: dict[bytes | str, bytes | str] = {"LANG": "C.UTF-8", "COLORTERM": "truecolor"}
 
 
 class HostKeyChanged(Unavailable):
@@ -133,14 +133,11 @@ class Shell(asyncssh.SSHClientSession[bytes]):
             return Exit(128, f"The shell was ended by signal {self._signal}.")
         if self._status is None:
             return Exit(None, "The connection to the login node was lost.")
-        return Exit(
-            self._status,
-            f"The shell ended with status {self._status}." if self._status else "The shell ended.",
-        )
+        return Exit(self._status, f"The shell ended with status {self._status}.")
 
 
 async def dial(target: Target, listener: Listener, columns: int, rows: int) -> Shell:
-    """Open a shell of `columns` by `rows`. Raises HostKeyChanged, SignInRefused or Unreachable within DIAL_S seconds."""
+    """Open a shell of `columns` by `rows`. Raises HostKeyChanged, SignInRefused or Unreachable within DIAL_S."""
     try:
         async with asyncio.timeout(DIAL_S):
             connection = await _connect(target)
@@ -188,8 +185,9 @@ async def _connect(target: Target) -> asyncssh.SSHClientConnection:
 async def _shell(
     connection: asyncssh.SSHClientConnection, listener: Listener, columns: int, rows: int
 ) -> Shell:
-    channel, shell = await connection.create_session(
-        lambda: Shell(listener),
+    shell = Shell(listener)
+    channel, _ = await connection.create_session(
+        lambda: shell,
         term_type="xterm-256color",
         term_size=(columns, rows),
         env=ENVIRONMENT,
