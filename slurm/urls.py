@@ -1,5 +1,11 @@
 """Pages of what Slurm knows, below /t/<team>/c/<cluster>/."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from slurm.views import nodes, overview
+
+urlpatterns = [
+    path("", overview.overview, name="cluster"),
+    path("nodes/", nodes.nodes, name="nodes"),
+    path("nodes/<str:name>/", nodes.node, name="node"),
+]
