@@ -1,0 +1,113 @@
+"""The port between clusters and the platforms that run them.
+
+`clusters` knows this protocol only; adapters live in `slurm.provisioners` and are found by dotted path in
+`settings.PROVISIONERS`, so that nothing here imports upward. Every adapter, the tests' fake included, passes
+`tests/contracts/test_provisioner.py`. All methods block and run in a worker, the watcher or a command, never in a
+web request except where their docstring says that they are quick. Adapters raise `ConsoleError`s only.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from clusters.observation import Judgement, Observation
+from clusters.spec import ClusterSpec
+from console.errors import Problem
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class ClusterRef:
+    """Which cluster, for an adapter: `key` is unique for ever and safe as a path and as a DNS label."""
+
+    key: str
+    name: str
+    team: str
+    region: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A command's end. `stdout` is bytes as printed: decoding hostile text is the reader's work."""
+
+    code: int
+    stdout: bytes
+    stderr: str
+
+
+class Executor(Protocol):
+    """Runs one command beside the controller. Never through a shell."""
+
+    def run(self, argv: Sequence[str], *, timeout_s: float = 4.0, stdin: bytes = b"") -> Completed:
+        """Block until `argv` ends. Raises Unavailable when it cannot be run or does not answer in time."""
+        ...
+
+
+@dataclass(frozen=True)
+class LoginEndpoint:
+    """Where the login node's sshd listens, and the one host key it may show (OpenSSH public key line)."""
+
+    host: str
+    port: int
+    user: str
+    host_key: str
+
+
+class Provisioner(Protocol):
+    def render(self, spec: ClusterSpec) -> Mapping[str, str]:
+        """The files or objects that would be applied, by name. Pure: same spec, same answer."""
+        ...
+
+    def check(self, spec: ClusterSpec, *, shadow: bool = True) -> tuple[Problem, ...]:
+        """Ask the platform without touching the cluster (a shadow controller reads the candidate). At most 5 s."""
+        ...
+
+    def apply(self, spec: ClusterSpec, say: Say) -> None:
+        """Make it so. Idempotent: may be run again after a kill at any point. `say` takes one sentence a step.
+
+        Raises Rejected when the cluster refuses (the adapter has then put its own last good files back where it
+        could), Unavailable when it cannot tell.
+        """
+        ...
+
+    def observe(self) -> Observation:
+        """Look once. Never raises for an absent or sick cluster: it says so in the answer."""
+        ...
+
+    def judge(self, spec: ClusterSpec) -> Judgement:
+        """Whether the cluster now is what `spec` says, by reading the running configuration back."""
+        ...
+
+    def revive(self) -> tuple[str, ...]:
+        """Bring back parts that should run and do not; sentences of what was done. Quick when there is nothing."""
+        ...
+
+    def restart(self, part: str, say: Say) -> None:
+        """Restart `controller`, `login`, `workers`, or one node by its Slurm name (its reboot)."""
+        ...
+
+    def login(self) -> LoginEndpoint:
+        """Quick. Raises Unavailable while the login node is not up."""
+        ...
+
+    def executor(self) -> Executor:
+        """Quick."""
+        ...
+
+    def terminate(self, say: Say) -> None:
+        """Stop everything and keep what must be kept (accounting, volumes). Idempotent."""
+        ...
+
+    def destroy(self, say: Say) -> None:
+        """Remove what is left. Idempotent."""
+        ...
+
+
+def provisioner_named(kind: str, ref: ClusterRef) -> Provisioner:
+    """The adapter of `kind` for one cluster. Quick: adapters connect late."""
+    provisioner: Provisioner = import_string(settings.PROVISIONERS[kind])(ref)
+    return provisioner

@@ -1,0 +1,130 @@
+"""`ClusterSpec`: the one document that says what a cluster should be.
+
+Pure and frozen. Forms, the API, revisions and provisioners all speak in its field paths (`groups[0].ordinals`,
+`partitions[1].nodes`, `slurm_conf`). A spec is self-contained: it carries the shape of its machines and the region's
+partitions as they were when it was written, so that rendering an old revision gives the old cluster.
+"""
+
+from dataclasses import dataclass, replace
+
+import msgspec
+
+SCHEMA = 1
+GPU_GROUP = "slinky"
+CPU_GROUP = "cpu-workers"
+MAX_OWN_PARTITIONS = 20
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A machine's shape, copied from a Plan when the group was made. `gpus` is per node."""
+
+    plan: str
+    cpus: int
+    memory_mib: int
+    gpus: int = 0
+    gpu_model: str = ""
+
+
+@dataclass(frozen=True)
+class NodeGroup:
+    """Workers of one shape. Node names are `<name>-<ordinal>`; ordinals may be sparse after a scale-in."""
+
+    name: str
+    shape: Shape
+    ordinals: tuple[int, ...]
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        return tuple(f"{self.name}-{n}" for n in self.ordinals)
+
+
+@dataclass(frozen=True)
+class PartitionSpec:
+    """A partition. `nodes` is a Slurm host list or `ALL`; times are minutes, None is unlimited (or unset default)."""
+
+    name: str
+    nodes: str
+    default: bool = False
+    max_time_minutes: int | None = None
+    default_time_minutes: int | None = None
+    state: str = "UP"
+    priority_tier: int = 1
+    oversubscribe: str = "NO"
+    qos: str = ""
+    allow_groups: tuple[str, ...] = ()
+    allow_accounts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ClusterSpec:
+    """Desired state. `slurm_conf` is the user's own part of slurm.conf, comments and order kept.
+
+    `region_partitions` name a group in `nodes`, so that they grow and shrink with it.
+    """
+
+    name: str
+    image: str
+    slurm_version: str
+    groups: tuple[NodeGroup, ...]
+    region_partitions: tuple[PartitionSpec, ...] = ()
+    partitions: tuple[PartitionSpec, ...] = ()
+    slurm_conf: str = ""
+    ssh_keys: tuple[str, ...] = ()
+    schema: int = SCHEMA
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        return tuple(name for group in self.groups for name in group.node_names)
+
+    @property
+    def total_gpus(self) -> int:
+        return sum(len(group.ordinals) * group.shape.gpus for group in self.groups)
+
+    def group(self, name: str) -> NodeGroup | None:
+        return next((group for group in self.groups if group.name == name), None)
+
+    @property
+    def platform_partitions(self) -> tuple[PartitionSpec, ...]:
+        """`all`, one for each group, and those the region declares. `all` is default unless an own one is."""
+        own_default = any(partition.default for partition in self.partitions)
+        everything = PartitionSpec(name="all", nodes="ALL", default=not own_default)
+        groups = {g.name: PartitionSpec(name=g.name, nodes=_bracket(g)) for g in self.groups if g.ordinals}
+        declared = (
+            replace(partition, nodes=groups[partition.nodes].nodes)
+            for partition in self.region_partitions
+            if partition.nodes in groups
+        )
+        return (everything, *groups.values(), *declared)
+
+    def with_partitions(self, partitions: tuple[PartitionSpec, ...]) -> "ClusterSpec":
+        return replace(self, partitions=partitions)
+
+    def with_slurm_conf(self, text: str) -> "ClusterSpec":
+        return replace(self, slurm_conf=text)
+
+
+def _bracket(group: NodeGroup) -> str:
+    return f"{group.name}-[{fold_ordinals(group.ordinals)}]"
+
+
+def fold_ordinals(ordinals: tuple[int, ...]) -> str:
+    """`(0, 1, 2, 5)` as `0-2,5`."""
+    runs: list[list[int]] = []
+    for n in sorted(set(ordinals)):
+        if runs and n == runs[-1][1] + 1:
+            runs[-1][1] = n
+        else:
+            runs.append([n, n])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+
+
+def to_json(spec: ClusterSpec) -> dict[str, object]:
+    """The stored form: plain JSON types, every field present, so that diffs read well."""
+    plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(spec))
+    return plain
+
+
+def from_json(data: object) -> ClusterSpec:
+    """The reverse of `to_json`. Raises `msgspec.ValidationError` naming the path of what does not fit."""
+    return msgspec.convert(data, ClusterSpec)

@@ -1,0 +1,5 @@
+"""Pages of a team's clusters, below /t/<team>/."""
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []

@@ -1,0 +1,77 @@
+"""Teams a person may see, and the action that each route declares.
+
+A route without a declared action is a fault: `tests/test_doors.py` walks the URLconf and fails on one. Fetching and
+authorising are one call: not a member is Missing (404), a member whose role does not reach is Forbidden (403).
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
+
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest, HttpResponse
+
+from console.errors import Forbidden, Missing
+from console.models import Membership, Team, User
+from console.roles import Action, Role, least_role, may
+
+P = ParamSpec("P")
+PUBLIC = "public"
+SIGNED_IN = "signed in"
+
+
+def membership_for(user: User | AnonymousUser, team: str, action: Action, *, own: bool = False) -> Membership:
+    """The person's membership of `team`, if it reaches `action`. One query."""
+    found = (
+        Membership.objects.select_related("team", "user")
+        .filter(user_id=user.pk or 0, team__slug=team)
+        .first()
+    )
+    if found is None:
+        raise Missing(
+            f"There is no team {team} here, or you are not in it.", "Ask a member of the team to add you."
+        )
+    require(found, action, own=own)
+    return found
+
+
+def require(membership: Membership, action: Action, *, own: bool = False) -> None:
+    """Raise Forbidden, in a sentence that names the role needed, unless the membership reaches `action`."""
+    if not may(Role(membership.role), action, own=own):
+        raise Forbidden(
+            f"To {action.value} you need to be {least_role(action).value} of {membership.team.slug}; "
+            f"you are {membership.role}.",
+            "An admin or the owner of the team can change your role.",
+        )
+
+
+def declares(action: Action | str) -> Callable[[Callable[P, HttpResponse]], Callable[P, HttpResponse]]:
+    """Mark a view that guards itself (sign-in, team pages) with the action it asks for."""
+
+    def mark(view: Callable[P, HttpResponse]) -> Callable[P, HttpResponse]:
+        view.action = action  # type: ignore[attr-defined]
+        return view
+
+    return mark
+
+
+def team_view(
+    action: Action,
+) -> Callable[[Callable[Concatenate[HttpRequest, Membership, P], HttpResponse]], Callable[..., HttpResponse]]:
+    """Give the view the person's membership instead of the team's slug."""
+
+    def decorate(
+        view: Callable[Concatenate[HttpRequest, Membership, P], HttpResponse],
+    ) -> Callable[..., HttpResponse]:
+        @declares(action)
+        @wraps(view)
+        def guarded(request: HttpRequest, team: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+            return view(request, membership_for(request.user, team, action), *args, **kwargs)
+
+        return guarded
+
+    return decorate
+
+
+def teams_of(user: User) -> list[Team]:
+    return list(Team.objects.filter(memberships__user=user).order_by("slug"))

@@ -1,0 +1,68 @@
+"""Who may do what: the whole permission table, as data.
+
+A role reaches every action whose least role is not above it. `OWN` lists the actions that a lesser role may do to what
+is its own (a member's own jobs). Pages, the API, sockets and tasks all ask `may()`; nothing else decides.
+"""
+
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """A person's standing in a team, weakest first."""
+
+    VIEWER = "viewer"
+    MEMBER = "member"
+    OPERATOR = "operator"
+    ADMIN = "admin"
+    OWNER = "owner"
+
+    @property
+    def rank(self) -> int:
+        return list(Role).index(self)
+
+
+class Action(StrEnum):
+    """Everything that a route, a socket or a task may be asked to do."""
+
+    VIEW = "view"
+    SUBMIT_JOB = "submit jobs"
+    CONTROL_JOB = "control jobs"
+    TERMINAL = "open a terminal"
+    OPERATE_NODE = "operate nodes"
+    CREATE_CLUSTER = "create clusters"
+    CHANGE_CLUSTER = "change the cluster"
+    RESTART_CLUSTER = "restart the cluster's services"
+    VIEW_MEMBERS = "see members"
+    CHANGE_MEMBERS = "change members"
+    TERMINATE_CLUSTER = "terminate the cluster"
+    DELETE_CLUSTER = "delete the cluster"
+
+
+LEAST_ROLE: dict[Action, Role] = {
+    Action.VIEW: Role.VIEWER,
+    Action.VIEW_MEMBERS: Role.VIEWER,
+    Action.SUBMIT_JOB: Role.MEMBER,
+    Action.TERMINAL: Role.MEMBER,
+    Action.CONTROL_JOB: Role.OPERATOR,
+    Action.OPERATE_NODE: Role.OPERATOR,
+    Action.RESTART_CLUSTER: Role.OPERATOR,
+    Action.CREATE_CLUSTER: Role.ADMIN,
+    Action.CHANGE_CLUSTER: Role.ADMIN,
+    Action.CHANGE_MEMBERS: Role.ADMIN,
+    Action.TERMINATE_CLUSTER: Role.OWNER,
+    Action.DELETE_CLUSTER: Role.OWNER,
+}
+
+OWN: dict[Action, Role] = {Action.CONTROL_JOB: Role.MEMBER}
+
+
+def may(role: Role, action: Action, *, own: bool = False) -> bool:
+    """Whether `role` reaches `action`; `own` says that the thing acted upon belongs to the person."""
+    if own and action in OWN and role.rank >= OWN[action].rank:
+        return True
+    return role.rank >= LEAST_ROLE[action].rank
+
+
+def least_role(action: Action) -> Role:
+    """The weakest role that reaches `action`, for the sentence that a refusal shows."""
+    return LEAST_ROLE[action]

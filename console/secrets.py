@@ -1,0 +1,39 @@
+"""Sealing: secrets at rest, opened as late as possible.
+
+Values are sealed with Fernet (AES-128-CBC and HMAC-SHA256) under the newest of `settings.SEALING_KEYS` and opened with
+any of them, so that keys rotate without a stop. Opened values are never logged and never put into an error.
+"""
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from django.conf import settings
+
+from console.errors import Missing, Unavailable
+from console.models import Secret
+
+
+def _box() -> MultiFernet:
+    return MultiFernet([Fernet(key) for key in settings.SEALING_KEYS])
+
+
+def put(owner: str, kind: str, value: bytes) -> None:
+    """Seal and keep; replaces what was there."""
+    Secret.objects.update_or_create(owner=owner, kind=kind, defaults={"sealed": _box().encrypt(value)})
+
+
+def get(owner: str, kind: str) -> bytes:
+    """Open. Raises Missing when there is none, Unavailable when no key at hand opens it."""
+    secret = Secret.objects.filter(owner=owner, kind=kind).first()
+    if secret is None:
+        raise Missing(f"There is no {kind} of {owner}.")
+    try:
+        return _box().decrypt(bytes(secret.sealed))
+    except InvalidToken as error:
+        raise Unavailable(
+            f"The {kind} of {owner} cannot be opened.",
+            "The sealing keys are not those it was sealed with: a restored backup or a lost key file.",
+        ) from error
+
+
+def drop(owner: str) -> None:
+    """Forget everything of `owner`."""
+    Secret.objects.filter(owner=owner).delete()

@@ -1,0 +1,9 @@
+"""Every socket route. Each consumer names its `action`; `tests/test_doors.py` checks that none is missing."""
+
+from django.urls import path
+
+from clusters.consumers import LiveConsumer
+
+websocket_urlpatterns = [
+    path("ws/t/<slug:team>/c/<slug:cluster>/live", LiveConsumer.as_asgi()),
+]

@@ -1,0 +1,16 @@
+"""Every page and API route. Nouns; a verb becomes a sub-resource."""
+
+from django.contrib import admin
+from django.urls import include, path
+
+from console import views
+
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("sign-in/", views.SignIn.as_view(), name="sign-in"),
+    path("sign-out/", views.SignOut.as_view(), name="sign-out"),
+    path("t/<slug:team>/", include("clusters.urls")),
+    path("t/<slug:team>/c/<slug:cluster>/", include("slurm.urls")),
+    path("api/", include("console.api")),
+    path("admin/", admin.site.urls),
+]

@@ -1,0 +1,30 @@
+"""Signing in, and where a person lands."""
+
+from django.contrib.auth import views as auth_views
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.decorators import method_decorator
+
+from console.access import PUBLIC, SIGNED_IN, declares, teams_of
+from console.page import render_page
+
+
+@method_decorator(login_not_required, name="dispatch")
+class SignIn(auth_views.LoginView):
+    template_name = "console/sign_in.html"
+    redirect_authenticated_user = True
+    action = PUBLIC
+
+
+class SignOut(auth_views.LogoutView):
+    action = SIGNED_IN
+
+
+@declares(SIGNED_IN)
+def home(request: HttpRequest) -> HttpResponse:
+    """The person's only team, or the list of their teams."""
+    teams = teams_of(request.user)
+    if len(teams) == 1:
+        return redirect("clusters", team=teams[0].slug)
+    return render_page(request, "console/teams.html", {"teams": teams})

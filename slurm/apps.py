@@ -1,0 +1,7 @@
+"""Slurm: everything that knows it."""
+
+from django.apps import AppConfig
+
+
+class SlurmConfig(AppConfig):
+    name = "slurm"

@@ -1,0 +1,80 @@
+"""`manage.py demo`: make the demo, write `run.json`, and with --jobs wait for the cluster and fill its queue."""
+
+import json
+import os
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+
+from clusters.changes import create_cluster
+from django.core.management.base import BaseCommand
+
+from clusters.lifecycle import Status
+from clusters.models import Cluster
+from clusters.order import Order, spec_for
+from console.models import Membership, Team
+from slurm import demo
+from slurm.client import Slurm
+
+PATIENCE_S = 600
+
+
+class Command(BaseCommand):
+    help = "Make the demo team and cluster (idempotent)."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--run-json", type=Path, help="where to write the address and the people's credentials"
+        )
+        parser.add_argument("--url", default="http://127.0.0.1:8000")
+        parser.add_argument(
+            "--jobs", action="store_true", help="wait until the cluster runs, then submit the demo's jobs"
+        )
+
+    def handle(self, *, run_json: Path | None, url: str, jobs: bool, **options: object) -> None:
+        if jobs:
+            self._submit_jobs()
+            return
+        known = json.loads(run_json.read_text()).get("users", {}) if run_json and run_json.exists() else {}
+        demo.make_inventory()
+        team, users = demo.make_people(known)
+        self._make_cluster(team)
+        if run_json:
+            _write_private(run_json, {"url": url, "users": users})
+
+    def _make_cluster(self, team: Team) -> None:
+        if Cluster.objects.filter(team=team, slug=demo.CLUSTER).exists():
+            return
+        owner = Membership.objects.get(team=team, user__username="ada")
+        region, spec = spec_for(
+            Order(
+                demo.CLUSTER,
+                "local",
+                "slurm-24-11",
+                gpu_plan="h100-8",
+                gpu_nodes=4,
+                cpu_plan="cpu-64",
+                cpu_nodes=2,
+            )
+        )
+        create_cluster(team, region, spec, by=owner)
+
+    def _submit_jobs(self) -> None:
+        cluster = Cluster.objects.get(team__slug=demo.TEAM, slug=demo.CLUSTER)
+        give_up = time.monotonic() + PATIENCE_S
+        while cluster.status == Status.CREATING and time.monotonic() < give_up:
+            time.sleep(0.5)
+            cluster.refresh_from_db()
+        if cluster.status != Status.RUNNING or cluster.jobs.exists():
+            return
+        slurm = Slurm(cluster.provisioner.executor())
+        for job in (*demo.JOBS, demo.PULSE):
+            slurm.submit(demo.script(job))
+
+
+def _write_private(path: Path, content: object) -> None:
+    """Whole or not at all, and readable by this user alone from its first byte."""
+    fresh = path.with_suffix(".new")
+    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        json.dump(content, file, indent=2)
+    fresh.replace(path)

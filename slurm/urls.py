@@ -1,0 +1,5 @@
+"""Pages of what Slurm knows, below /t/<team>/c/<cluster>/."""
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []
