@@ -14,13 +14,15 @@ def most_nodes(region: Region) -> dict[str, int]:
 
 
 def region_partitions(region: Region, spec: ClusterSpec) -> tuple[PartitionSpec, ...]:
-    """The region's partitions, each on those of its nodes that this cluster has; left out where it has
-    none."""
+    """The region's partitions, each on those of its nodes that this cluster has; left out where it has none.
+
+    One that names a group keeps that name, so that it grows and shrinks with the group.
+    """
     have = set(spec.node_names)
     found = []
     for declared in region.partitions:
-        if declared["nodes"].upper() == "ALL":
-            found.append(PartitionSpec(name=declared["name"], nodes="ALL"))
+        if declared["nodes"].upper() == "ALL" or spec.group(declared["nodes"]):
+            found.append(PartitionSpec(name=declared["name"], nodes=declared["nodes"]))
             continue
         names = [name for name in expand(declared["nodes"]) if name in have]
         if names:
