@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from console.run.identity import Identity, end, is_alive, session_members
@@ -29,7 +30,7 @@ class RunLock:
         self.path = layout.run / "lock.json"
         self._file = open(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644), "r+")  # noqa: SIM115 - held until the end
 
-    def take(self, steps: Steps) -> None:
+    def take(self, steps: Steps, pause: Callable[[float], None] = time.sleep) -> None:
         """Take the lock. Waits for a run that is already stopping; raises `CannotRun` for one that is not."""
         deadline = time.monotonic() + STOPPING_WITHIN_S
         told = False
@@ -40,7 +41,7 @@ class RunLock:
             if not told:
                 steps.say(f"  waiting for the earlier run (pid {holder.get('pid')}) to finish stopping")
                 told = True
-            time.sleep(0.1)
+            pause(0.1)
 
     def write(self, state: str, url: str) -> None:
         """Tell others what this run is doing: `starting`, `running` or `stopping`."""

@@ -64,7 +64,11 @@ def console_rows(layout: Layout, port: int) -> list[Process]:
     celery += ["--beat", f"--schedule={layout.run / 'beat-schedule'}"]
     return [
         Process(
-            "migrate", _python("manage.py", "migrate", "--no-input"), tier=1, once=True, ready_within_s=120
+            "migrate",
+            _python("manage.py", "migrate", "--no-input", "--skip-checks"),
+            tier=1,
+            once=True,
+            ready_within_s=120,
         ),
         Process("demo", _python(*demo), tier=2, once=True, ready_within_s=120),
         Process("web", _python(*uvicorn), tier=3, is_ready=lambda: answers(url)),
