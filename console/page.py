@@ -1,11 +1,19 @@
 """Answering a browser: the only place that looks at `request.htmx`.
 
 Every dialog is also a page: opened by htmx it arrives in the page's <dialog>, opened in a tab it is a whole page. The
-template extends `base`, which is chosen here.
+template extends `base`, which is chosen here. `shell` is what the frame around every page shows.
 """
+
+from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
+from django.utils.functional import SimpleLazyObject
+
+from console.access import teams_of
+from console.errors import ConsoleError
+from console.models import Membership, Team, User
 
 
 def render_page(
@@ -15,12 +23,28 @@ def render_page(
     return render(request, template, {"base": "base.html", **context}, status=status)
 
 
+def render_region(
+    request: HttpRequest, template: str, region: str, context: dict[str, object]
+) -> HttpResponse:
+    """A whole page, or only its live region when htmx or `live.js` fetches that: same address, same context."""
+    alone = bool(request.htmx) or "X-Live" in request.headers
+    response = render(request, region if alone else template, {"base": "base.html", **context})
+    patch_vary_headers(response, ["HX-Request", "X-Live"])
+    return response
+
+
 def render_dialog(
     request: HttpRequest, template: str, context: dict[str, object], *, status: int = 200
 ) -> HttpResponse:
     """The same template in the open page's dialog, or as a page of its own."""
     base = "dialog.html" if _in_dialog(request) else "base.html"
     return render(request, template, {"base": base, **context}, status=status)
+
+
+def render_error(request: HttpRequest, error: ConsoleError) -> HttpResponse:
+    """A page; in the dialog, a dialog; in any other fragment, a notice."""
+    base = "dialog.html" if _in_dialog(request) else "notice.html" if request.htmx else "base.html"
+    return render(request, "console/error.html", {"base": base, "error": error}, status=error.status)
 
 
 def close_dialog(request: HttpRequest, url: str) -> HttpResponse:
@@ -32,3 +56,27 @@ def close_dialog(request: HttpRequest, url: str) -> HttpResponse:
 
 def _in_dialog(request: HttpRequest) -> bool:
     return bool(request.htmx) and request.htmx.target == "dialog"
+
+
+@dataclass(frozen=True)
+class Shell:
+    """The frame: the person's teams and the one that the page belongs to, if they are in it."""
+
+    teams: list[Team]
+    team: Team | None
+    role: str
+
+
+def shell(request: HttpRequest) -> dict[str, object]:
+    """Context processor. Lazy: fragments that show no frame cost no query."""
+    return {"shell": SimpleLazyObject(lambda: _shell(request))}
+
+
+def _shell(request: HttpRequest) -> Shell:
+    if not isinstance(request.user, User):
+        return Shell([], None, "")
+    slug = request.resolver_match.kwargs.get("team") if request.resolver_match else None
+    teams = teams_of(request.user)
+    team = next((team for team in teams if team.slug == slug), None)
+    membership = Membership.objects.filter(team=team, user=request.user).first() if team else None
+    return Shell(teams, team, membership.role if membership else "")
