@@ -3,11 +3,10 @@
 The create form, Clone and the API all come through `spec_for`, so a cluster made by any of them is the same.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from clusters.inventory import region_partitions
 from clusters.models import Image, Plan, Region
-from clusters.spec import CPU_GROUP, GPU_GROUP, ClusterSpec, NodeGroup
+from clusters.spec import CPU_GROUP, GPU_GROUP, ClusterSpec, NodeGroup, PartitionSpec
 from console.errors import Problem, Rejected
 
 
@@ -48,15 +47,15 @@ def spec_for(order: Order) -> tuple[Region, ClusterSpec]:
         )
     if problems or region is None or image is None:
         raise Rejected(f"The cluster {order.name} was not created.", tuple(problems))
-    spec = ClusterSpec(
+    return region, ClusterSpec(
         name=order.name,
         image=image.slug,
         slurm_version=image.slurm_version,
         groups=tuple(groups),
+        region_partitions=tuple(PartitionSpec(name=p["name"], nodes=p["nodes"]) for p in region.partitions),
         slurm_conf=image.slurm_conf,
         ssh_keys=order.ssh_keys,
     )
-    return region, replace(spec, region_partitions=region_partitions(region, spec))
 
 
 def _group(
