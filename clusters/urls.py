@@ -1,5 +1,11 @@
 """Pages of a team's clusters, below /t/<team>/."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from clusters.views import changes, clusters
+
+urlpatterns = [
+    path("", clusters.clusters, name="clusters"),
+    path("c/<slug:cluster>/changes/", changes.changes, name="changes"),
+    path("c/<slug:cluster>/changes/<int:number>/", changes.change, name="change"),
+]

@@ -126,6 +126,8 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "console.page.shell",
+                "clusters.views.frame.rail",
             ],
             "builtins": ["console.templatetags.ui"],
         },
