@@ -2,10 +2,8 @@
 
 from django.urls import path
 
-from slurm.views import nodes, overview
+from slurm.views import terminal
 
 urlpatterns = [
-    path("", overview.overview, name="cluster"),
-    path("nodes/", nodes.nodes, name="nodes"),
-    path("nodes/<str:name>/", nodes.node, name="node"),
+    path("terminal/", terminal.terminal, name="terminal"),
 ]
