@@ -10,6 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.db import models, transaction
 from django.db.models import Q
+from django.utils import timezone
 
 from clusters import authority
 from clusters import spec as specs
@@ -131,6 +132,11 @@ class Cluster(models.Model):
     @property
     def provisioner(self) -> Provisioner:
         return provisioner_named(self.region.provisioner, self.ref)
+
+    def enter(self, status: Status, why: str = "") -> None:
+        """Write a new status with its reason, and nothing else of the row."""
+        self.status, self.status_at, self.status_why = status, timezone.now(), why
+        self.save(update_fields=["status", "status_at", "status_why"])
 
     @property
     def spec(self) -> specs.ClusterSpec:

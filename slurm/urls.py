@@ -2,8 +2,19 @@
 
 from django.urls import path
 
-from slurm.views import terminal
+from slurm.views import job, job_steps, jobs, nodes, overview, submission, terminal
 
 urlpatterns = [
+    path("", overview.overview, name="cluster"),
+    path("nodes/", nodes.nodes, name="nodes"),
+    path("nodes/<str:name>/", nodes.node, name="node"),
+    path("jobs/", jobs.jobs, name="jobs"),
+    path("jobs/new/", submission.submit, name="job-submit"),
+    path("jobs/new/advice/", submission.advice, name="job-advice"),
+    path("jobs/cancellation/", job_steps.cancel, name="job-cancellation"),
+    path("jobs/hold/", job_steps.hold, name="job-hold"),
+    path("jobs/release/", job_steps.release, name="job-release"),
+    path("jobs/requeue/", job_steps.requeue, name="job-requeue"),
+    path("jobs/<str:job>/", job.job, name="job"),
     path("terminal/", terminal.terminal, name="terminal"),
 ]

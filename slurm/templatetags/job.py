@@ -1,0 +1,67 @@
+"""A job's columns for templates: each filter takes the row and gives what one cell shows."""
+
+from datetime import datetime
+
+from django import template
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from slurm import job_words
+from slurm.job_states import NEVER, ON_NODES, Face, face
+from slurm.models import Job
+
+MOST_ON_HOVER = 300
+
+register = template.Library()
+register.filter("visible", job_words.visible)
+register.filter("clock", job_words.clock)
+register.filter("limit", job_words.limit)
+
+
+@register.filter
+def job_face(job: Job) -> Face:
+    return face(job.state, job.reason)
+
+
+@register.filter
+def job_url(job: Job) -> str:
+    """The job's page; its cluster and team must be at hand, or each costs a query."""
+    cluster = job.cluster
+    return reverse("job", args=(cluster.team.slug, cluster.slug, job.key.removesuffix("_[]")))
+
+
+@register.filter
+def job_ran(job: Job) -> str:
+    seconds = job_words.ran_s(job.start_at, job.end_at, timezone.now(), ended=job.is_finished)
+    return "" if _waits(job) else job_words.clock(seconds)
+
+
+@register.filter
+def job_ticks(job: Job) -> datetime | None:
+    """Since when the time it ran goes on counting; None when it stands still."""
+    return job.start_at if job.state in ON_NODES else None
+
+
+@register.filter
+def job_why(job: Job) -> str:
+    """Why it waits, or how it ended, in a sentence; empty when all is well."""
+    if job.is_finished:
+        return job_words.ending(job.state, job.exit_code) if face(job.state).tone == "bad" else ""
+    return job.why or (job.reason if _waits(job) else "")
+
+
+@register.filter
+def hover(text: str, shown: int) -> SafeString | str:
+    """A title attribute with what a cell of `shown` characters cuts off; nothing where it cuts nothing off."""
+    return format_html(' title="{}"', job_words.visible(text[:MOST_ON_HOVER])) if len(text) > shown else ""
+
+
+@register.filter
+def is_hopeless(job: Job) -> bool:
+    return job.state == "PENDING" and job.reason in NEVER
+
+
+def _waits(job: Job) -> bool:
+    return not job.is_finished and job.state not in ON_NODES
