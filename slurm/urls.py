@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from slurm.views import job, job_steps, jobs, nodes, overview, submission
+from slurm.views import job, job_steps, jobs, nodes, overview, submission, terminal
 
 urlpatterns = [
     path("", overview.overview, name="cluster"),
@@ -16,4 +16,5 @@ urlpatterns = [
     path("jobs/release/", job_steps.release, name="job-release"),
     path("jobs/requeue/", job_steps.requeue, name="job-requeue"),
     path("jobs/<str:job>/", job.job, name="job"),
+    path("terminal/", terminal.terminal, name="terminal"),
 ]
