@@ -34,7 +34,9 @@ def _shape(tone: str) -> SafeString:
 
 
 @register.simple_tag
-def status(word: str, tone: str = "", *, pill: bool = False, bare: bool = False, title: str = "") -> SafeString:
+def status(
+    word: str, tone: str = "", *, pill: bool = False, bare: bool = False, title: str = ""
+) -> SafeString:
     """A word with its shape and colour. `tone` is ok, busy, warn, bad or idle; left out, the word decides."""
     tone = tone if tone in SHAPES else words.tone(word)
     classes = f"st {tone}{' pill' if pill else ''}{' moving' if word in words.MOVING else ''}"
@@ -176,7 +178,10 @@ def sort_head(context: template.Context, key: str, label: str, *, number: bool =
 def field(bound: BoundField, help: str = "", kind: str = "") -> dict[str, object]:
     """A form's field with its label, help and problems. `kind` is `check` or `choices` where the plain form will not do."""
     described = f"{bound.id_for_label}-about"
-    attrs = {"aria-describedby": described, **({"aria-invalid": "true"} if bound.errors else {})}
+    attrs: dict[str, str | bool] = {
+        "aria-describedby": described,
+        **({"aria-invalid": "true"} if bound.errors else {}),
+    }
     return {
         "field": bound,
         "widget": bound.as_widget(attrs=attrs),

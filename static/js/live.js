@@ -17,10 +17,13 @@ const parse = (html) => {
 };
 const changed = () => document.dispatchEvent(new CustomEvent("live:swapped"));
 
+// Names that the fragment says have changed with it ([data-tells]), if it differs from what is here.
 function swap(id, fresh) {
   const old = document.getElementById(id);
-  if (!old || !fresh) return;
-  htmx.process(morph(old, fresh));
+  if (!fresh || old?.isEqualNode(fresh)) return [];
+  const told = fresh.dataset.tells?.split(" ") ?? [];
+  if (old) htmx.process(morph(old, fresh));
+  return told;
 }
 
 export function ask(names) {
@@ -47,13 +50,14 @@ async function fetchWaiting() {
     }
   } catch { /* the next message or reconnect asks again; the age shows the gap meanwhile */ }
   busy = false;
-  setTimeout(fetchWaiting, 100);
+  setTimeout(fetchWaiting, 700);
 }
 
 function take(message) {
-  for (const { id, html } of message.fragments ?? []) swap(id, parse(html).firstElementChild);
+  const told = (message.fragments ?? []).flatMap(({ id, html }) => swap(id, parse(html).firstElementChild));
   if (message.fragments?.length) changed();
-  if (message.refresh?.length) ask(message.refresh);
+  const names = [...told, ...(message.refresh ?? [])];
+  if (names.length) ask(names);
   if ("at" in message && mark.heard(message)) ask(null);
 }
 

@@ -44,7 +44,7 @@ export function morph(from, to) {
     if (from.data !== to.data) from.data = to.data;
     return from;
   }
-  if (from.isEqualNode(to)) return from;
+  if (from.isEqualNode(to) || "later" in (to.dataset ?? {})) return from; // data-later: the sender does not know this part
   attributes(from, to);
   if (from.matches("input, textarea, select")) return from; // never take away what somebody types
   children(from, to);
