@@ -2,10 +2,14 @@
 
 from django.urls import path
 
-from slurm.views import job, job_steps, jobs, nodes, overview, submission
+from slurm.views import job, job_steps, jobs, life, nodes, overview, submission
 
 urlpatterns = [
     path("", overview.overview, name="cluster"),
+    path("scale/", life.scale, name="scale"),
+    path("reconfigure/", life.reconfigure, name="reconfigure"),
+    path("terminate/", life.terminate, name="terminate"),
+    path("delete/", life.delete, name="delete"),
     path("nodes/", nodes.nodes, name="nodes"),
     path("nodes/<str:name>/", nodes.node, name="node"),
     path("jobs/", jobs.jobs, name="jobs"),
