@@ -6,7 +6,6 @@ afterwards is `clusters.run`.
 """
 
 from collections.abc import Collection
-from dataclasses import replace
 
 from django.db import IntegrityError, transaction
 from django.db.models import Max
@@ -14,7 +13,7 @@ from django.utils import timezone
 
 from clusters import spec as specs
 from clusters.diff import FieldChange, diff, sentence
-from clusters.inventory import inventory_problems, most_nodes, region_partitions
+from clusters.inventory import inventory_problems, most_nodes
 from clusters.lifecycle import Status, Step, refusal
 from clusters.machine import LIVE, ChangeStatus, Kind, gives_way
 from clusters.models import Change, Cluster, Region, Revision
@@ -85,7 +84,6 @@ def propose(
         if base != current.number:
             raise _stale(cluster, base, current, new_spec)
         before = current.parsed
-        new_spec = _with_region(cluster.region, new_spec, before)
         _refuse(cluster.region, new_spec, before=before)
         changes = diff(before, new_spec)
         if not changes:
@@ -97,7 +95,6 @@ def propose(
 def create_cluster(team: Team, region: Region, spec: ClusterSpec, *, by: Membership) -> Cluster:
     """A new cluster of `team`, Creating. Raises Forbidden, or Rejected with every problem found."""
     _authorise(team, by, Action.CREATE_CLUSTER)
-    spec = _with_region(region, spec, None)
     taken = frozenset(team.clusters.exclude(status=Status.DELETED).values_list("slug", flat=True))
     _refuse(region, spec, taken=taken)
     try:
@@ -192,13 +189,6 @@ def _stale(cluster: Cluster, base: int | None, current: Revision, new_spec: Clus
             "Say which revision the change starts from.",
         )
     return StaleBase(seen, current, diff(seen.parsed, current.parsed), diff(seen.parsed, new_spec))
-
-
-def _with_region(region: Region, spec: ClusterSpec, before: ClusterSpec | None) -> ClusterSpec:
-    """With the region's partitions as they are today, if the nodes they are made of change."""
-    if before is not None and before.node_names == spec.node_names:
-        return replace(spec, region_partitions=before.region_partitions)
-    return replace(spec, region_partitions=region_partitions(region, spec))
 
 
 def _refuse(

@@ -26,8 +26,7 @@ VERDICTS = {
 
 
 class Work:
-    """One worker's work on one change. `why` is the latest reason, kept for the sentence that an end needs.
-    """
+    """One worker's work on one change. `why` is the latest reason, kept for the sentence that an end needs."""
 
     def __init__(self, lease: Lease) -> None:
         self.lease = lease

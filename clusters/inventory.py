@@ -1,31 +1,15 @@
-"""What a region offers: its plans and images, and the partitions that it gives to every cluster."""
+"""What a region offers, and what of a spec it does not: plans, their shapes and sizes, and images."""
 
 from collections.abc import Iterator
 
-from clusters.hostlist import expand
 from clusters.models import Image, Plan, Region
-from clusters.spec import ClusterSpec, PartitionSpec, Shape
+from clusters.spec import ClusterSpec, Shape
 from console.errors import Problem
 
 
 def most_nodes(region: Region) -> dict[str, int]:
     """How many nodes a group of each plan may have."""
     return dict(region.plans.values_list("slug", "most_nodes"))
-
-
-def region_partitions(region: Region, spec: ClusterSpec) -> tuple[PartitionSpec, ...]:
-    """The region's partitions, each on those of its nodes that this cluster has; left out where it has
-    none."""
-    have = set(spec.node_names)
-    found = []
-    for declared in region.partitions:
-        if declared["nodes"].upper() == "ALL":
-            found.append(PartitionSpec(name=declared["name"], nodes="ALL"))
-            continue
-        names = [name for name in expand(declared["nodes"]) if name in have]
-        if names:
-            found.append(PartitionSpec(name=declared["name"], nodes=",".join(names)))
-    return tuple(found)
 
 
 def inventory_problems(region: Region, spec: ClusterSpec, before: ClusterSpec | None) -> tuple[Problem, ...]:

@@ -7,12 +7,12 @@ from clusters import leases
 from clusters.run import run
 
 
-@shared_task  # type: ignore[untyped-decorator]  # celery has no types
+@shared_task
 def apply_change(change_id: int) -> None:
     run(change_id)
 
 
-@shared_task  # type: ignore[untyped-decorator]  # celery has no types
+@shared_task
 def resume_changes() -> None:
     """Every few seconds: enqueue live changes that nobody works on."""
     for change_id in leases.free_at(timezone.now()).values_list("pk", flat=True):

@@ -130,7 +130,10 @@ def _partitions(spec: ClusterSpec) -> Problems:
         yield from _partition_name(partition.name, f"partitions[{index}].name", earlier, region)
         yield from _partition(partition, f"partitions[{index}]", nodes)
     for index, partition in enumerate(spec.region_partitions):
-        yield from _partition(partition, f"region_partitions[{index}]", nodes)
+        if partition.nodes not in (GPU_GROUP, CPU_GROUP):
+            yield Problem(
+                f"region_partitions[{index}].nodes", f"The region's {partition.name} names no group."
+            )
 
 
 def _partition_name(name: str, path: str, earlier: Collection[str], region: Collection[str]) -> Problems:

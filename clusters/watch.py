@@ -40,8 +40,7 @@ class NotOurs(Exception):
 
 @dataclass(frozen=True)
 class Shown:
-    """What open pages should get after a look: fragments, and names of regions that fetch themselves again.
-    """
+    """What open pages should get after a look: fragments, and names of regions that fetch themselves again."""
 
     fragments: tuple[live.Fragment, ...] = ()
     refresh: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
 from django.utils.functional import SimpleLazyObject
+from django_htmx.middleware import HtmxDetails
 
 from console.access import teams_of
 from console.errors import ConsoleError
@@ -27,7 +28,7 @@ def render_region(
     request: HttpRequest, template: str, region: str, context: dict[str, object]
 ) -> HttpResponse:
     """A whole page, or only its live region when htmx or `live.js` fetches that: same address, same context."""
-    alone = bool(request.htmx) or "X-Live" in request.headers
+    alone = bool(_htmx(request)) or "X-Live" in request.headers
     response = render(request, region if alone else template, {"base": "base.html", **context})
     patch_vary_headers(response, ["HX-Request", "X-Live"])
     return response
@@ -43,19 +44,25 @@ def render_dialog(
 
 def render_error(request: HttpRequest, error: ConsoleError) -> HttpResponse:
     """A page; in the dialog, a dialog; in any other fragment, a notice."""
-    base = "dialog.html" if _in_dialog(request) else "notice.html" if request.htmx else "base.html"
+    base = "dialog.html" if _in_dialog(request) else "notice.html" if _htmx(request) else "base.html"
     return render(request, "console/error.html", {"base": base, "error": error}, status=error.status)
 
 
 def close_dialog(request: HttpRequest, url: str) -> HttpResponse:
     """After a successful POST: go to `url`, from a dialog and from a page alike."""
-    if request.htmx:
+    if _htmx(request):
         return HttpResponse(status=204, headers={"HX-Redirect": url})
     return HttpResponseRedirect(url)
 
 
 def _in_dialog(request: HttpRequest) -> bool:
-    return bool(request.htmx) and request.htmx.target == "dialog"
+    htmx = _htmx(request)
+    return bool(htmx) and htmx.target == "dialog"
+
+
+def _htmx(request: HttpRequest) -> HtmxDetails:
+    details: HtmxDetails = request.htmx  # type: ignore[attr-defined]  # its middleware puts it there
+    return details
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ def main() -> int:
     except CannotRun as problem:
         print(problem.line(), file=sys.stderr)
         return 1
+    layout.remove_sockets()
     for name in MADE:
         path = ROOT / name
         if path.is_symlink():

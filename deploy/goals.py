@@ -8,6 +8,7 @@ from pathlib import Path
 import browser
 import front_end
 import python_env
+import tools
 from cache import Cache
 
 from console.run.checks import check_disk, check_port, check_writable, chosen_port
@@ -58,6 +59,14 @@ def for_vendor() -> None:
     _prepare(["requirements.lock"], with_browser=False)
 
 
+def _slurm_tree(steps: Steps, log: Path) -> None:
+    """The root tree of the demo's Slurm, by a program of its own: it needs the environment that was just made."""
+    with steps.step("Slurm") as step:
+        if not tools.run([python_env.python(ROOT), "deploy/slurm_tree.py"], log, cwd=ROOT):
+            raise tools.failed("fetching Slurm", log)
+        step.note = log.read_text(errors="replace").splitlines()[-1]
+
+
 def _prepare(locks: list[str], *, with_browser: bool) -> None:
     steps, cache = Steps(), Cache.of_user()
     log = ROOT / "var" / "log" / "prepare.log"
@@ -66,5 +75,6 @@ def _prepare(locks: list[str], *, with_browser: bool) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two makes at once: the second finds everything done
         python_env.ensure(ROOT, locks, cache, steps, log)
         front_end.ensure(ROOT, cache, steps, log)
+        _slurm_tree(steps, log)
         if with_browser:
             browser.ensure(steps, log)

@@ -62,8 +62,7 @@ def _make(root: Path, lock: str, cache: Cache, log: Path, step: Step) -> None:
 
 
 def _install(root: Path, lock: str, wheels: Path, log: Path) -> bool:
-    """Install from the cache alone. Each file's hash is compared with the lock's, so the cache need not be trusted.
-    """
+    """Install from the cache alone. Each file's hash is compared with the lock's, so the cache need not be trusted."""
     install = ["install", "--no-index", f"--find-links={wheels}", "--require-hashes", f"--requirement={lock}"]
     options = ["--quiet", "--no-warn-script-location", "--no-cache-dir"]
     return tools.run([python(root), *PIP, *install, *options], log, cwd=root)
@@ -100,8 +99,7 @@ def _make_venv(root: Path, cache: Cache, log: Path) -> None:
 
 
 def _install_pip(root: Path, log: Path) -> bool:
-    """Put pip into an environment without it, from Debian's package of its wheel: `apt-get download` needs no root.
-    """
+    """Put pip into an environment without it, from Debian's package of its wheel: `apt-get download` needs no root."""
     if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
         return False
     with tempfile.TemporaryDirectory() as directory:

@@ -1,6 +1,6 @@
 """Creating's steps and a cluster's services, from what the watcher saw (`Cluster.parts`)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -53,7 +53,7 @@ def steps_of(cluster: Cluster) -> list[Step]:
     return steps
 
 
-def _step(cluster: Cluster, kind: str, label: str, parts: list[Mapping[str, object]]) -> Step:
+def _step(cluster: Cluster, kind: str, label: str, parts: Sequence[Mapping[str, object]]) -> Step:
     wanted = len(cluster.spec.node_names) if kind == "worker" else max(1, len(parts))
     up = [part for part in parts if part.get("state") == "up"]
     state = "up" if len(up) >= wanted and parts else _worst(parts)

@@ -34,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CannotRun as problem:
         print(problem.line(), file=sys.stderr)
         return 1
+    except KeyboardInterrupt:  # before anything was started
+        return 130
     return 0
 
 
@@ -52,10 +54,13 @@ def supervise(
     """Take the checkout, clear what an earlier run left, run the rows until a stop is asked for, take them down."""
     began = time.monotonic()
     url = f"http://127.0.0.1:{port}"
-    lock = RunLock(layout)
-    lock.take(steps)
     interrupt = Interrupt()
     interrupt.listen()
+    lock = RunLock(layout)
+    try:
+        lock.take(steps, interrupt.pause)
+    except StopAsked:
+        return
     supervisor = Supervisor(layout, {**os.environ, **env}, steps, interrupt)
     try:
         lock.write("starting", url)
@@ -73,6 +78,7 @@ def supervise(
     finally:
         lock.write("stopping", url)
         supervisor.take_down()
+        layout.remove_sockets()
         lock.release()
     steps.say("  stopped; nothing is left running")
 

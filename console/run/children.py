@@ -16,6 +16,10 @@ from console.run.identity import Identity, identity_of, send, session_members
 from console.run.steps import CannotRun
 from console.run.table import Process
 
+FIRST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 30.0
+SETTLED_AFTER_S = 60.0
+
 
 class Child:
     """A row of the table and the process that runs for it now, if any."""
@@ -26,10 +30,16 @@ class Child:
         self.popen: subprocess.Popen[bytes] | None = None
         self.identity: Identity | None = None
         self.started_at = 0.0
+        self.pause_s = FIRST_PAUSE_S
+        self.start_again_at: float | None = None
 
     @property
     def is_running(self) -> bool:
         return self.popen is not None and self.popen.poll() is None
+
+    @property
+    def ended_well(self) -> bool:
+        return self.popen is not None and self.popen.returncode == 0
 
     @property
     def verdict(self) -> str:
@@ -41,7 +51,7 @@ class Child:
 
     def start(self, env: Mapping[str, str], cwd: Path) -> None:
         """Prepare and start. Does not wait. Raises `CannotRun`, when there is no such program for example."""
-        self.started_at = time.monotonic()
+        self.started_at, self.start_again_at = time.monotonic(), None
         if self.row.prepare is not None:
             self.row.prepare()
         try:
@@ -63,6 +73,14 @@ class Child:
                 preexec_fn=die_with_parent(self.row.stop_signal),
             )
         self.identity = identity_of(self.popen.pid)
+
+    def plan_restart(self) -> float:
+        """Set when to start again, and return in how many seconds: longer each time, unless it had settled."""
+        if time.monotonic() - self.started_at > SETTLED_AFTER_S:
+            self.pause_s = FIRST_PAUSE_S
+        pause, self.pause_s = self.pause_s, min(self.pause_s * 2, LONGEST_PAUSE_S)
+        self.start_again_at = time.monotonic() + pause
+        return pause
 
     def ask_to_end(self) -> None:
         if self.is_running and self.identity is not None:

@@ -7,6 +7,7 @@ Paths only, and the making of the directories. Unix sockets are the one exceptio
 
 import hashlib
 import os
+import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,6 +72,11 @@ class Layout:
                 f"{error.filename or self.var} cannot be written ({error.strerror})",
                 f"give {self.var} to this user, or delete it and start afresh",
             ) from error
+
+    def remove_sockets(self) -> None:
+        """Delete the short directory, if that is what was used: it lies outside the checkout."""
+        if self.sockets != self.run:
+            shutil.rmtree(self.sockets, ignore_errors=True)
 
 
 def _fits(directory: Path) -> bool:

@@ -6,12 +6,14 @@ and whether one has grown too large.
 
 import re
 import shutil
+import time
 from pathlib import Path
 
 LARGEST_BYTES = 8 * 1024 * 1024
 SHOWN_PER_LOOK = 5
+QUIET_S = 5.0
 LINE_CHARS = 200
-IMPORTANT = re.compile(r"\b(ERROR|CRITICAL|FATAL|PANIC)\b|Traceback \(most recent")
+IMPORTANT = re.compile(r"\b(ERROR|CRITICAL|FATAL|PANIC)\b")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -21,21 +23,21 @@ class LogView:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.offset = path.stat().st_size if path.exists() else 0
+        self.quiet_until = 0.0
 
     def important_lines(self) -> list[str]:
-        """The errors written since the last call, at most five, cut to a terminal's width and free of control
-        characters.
+        """The errors written since the last answer, at most five in five seconds, cut to a terminal's width and
+        free of control characters.
         """
-        if not self.path.exists():
-            return []
-        size = self.path.stat().st_size
-        if size == self.offset:
+        size = self.path.stat().st_size if self.path.exists() else 0
+        if size == self.offset or time.monotonic() < self.quiet_until:
             return []
         with self.path.open("rb") as file:
             file.seek(self.offset if size > self.offset else 0)
             text = file.read(1024 * 1024).decode(errors="replace")
         self.offset = size
         found = [CONTROL.sub(" ", line)[:LINE_CHARS] for line in text.splitlines() if IMPORTANT.search(line)]
+        self.quiet_until = time.monotonic() + (QUIET_S if found else 0)
         more = len(found) - SHOWN_PER_LOOK
         return [*found[:SHOWN_PER_LOOK], f"and {more} more in {self.path}"] if more > 0 else found
 

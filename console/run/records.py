@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from console.run.identity import Identity, end, is_alive, session_members
@@ -16,6 +17,7 @@ from console.run.layout import Layout
 from console.run.steps import CannotRun, Steps
 
 STOPPING_WITHIN_S = 45.0
+LEFTOVER_STOP_WITHIN_S = 5.0
 KEEPER_STOP_WITHIN_S = 15.0
 ADOPTED = "adopted-"
 MARK = "QUARTERDECK_VAR_DIR"  # in the environment of every supervised process: the var/ it belongs to
@@ -28,7 +30,7 @@ class RunLock:
         self.path = layout.run / "lock.json"
         self._file = open(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644), "r+")  # noqa: SIM115 - held until the end
 
-    def take(self, steps: Steps) -> None:
+    def take(self, steps: Steps, pause: Callable[[float], None] = time.sleep) -> None:
         """Take the lock. Waits for a run that is already stopping; raises `CannotRun` for one that is not."""
         deadline = time.monotonic() + STOPPING_WITHIN_S
         told = False
@@ -39,7 +41,7 @@ class RunLock:
             if not told:
                 steps.say(f"  waiting for the earlier run (pid {holder.get('pid')}) to finish stopping")
                 told = True
-            time.sleep(0.1)
+            pause(0.1)
 
     def write(self, state: str, url: str) -> None:
         """Tell others what this run is doing: `starting`, `running` or `stopping`."""
@@ -90,7 +92,7 @@ def end_leftovers(layout: Layout) -> list[str]:
     recorded = _recorded(layout)
     left = {name: one for name, one in recorded.items() if is_alive(one)}
     orphans = [member for one in recorded.values() for member in _session_left_by(one, layout)]
-    end([one for name, one in left.items() if not name.startswith(ADOPTED)], within_s=10.0)
+    end([one for name, one in left.items() if not name.startswith(ADOPTED)], within_s=LEFTOVER_STOP_WITHIN_S)
     end(orphans, signum=signal.SIGKILL, within_s=2.0)
     # Keepers come after the watcher, which would start them again; they may be among the adopted, but need their time.
     keepers = end_keepers(layout)
@@ -126,14 +128,20 @@ def _environment(pid: int) -> list[bytes]:
 
 
 def end_keepers(layout: Layout, within_s: float = KEEPER_STOP_WITHIN_S) -> list[str]:
-    """End the keepers of this checkout's sandbox clusters, which end their daemons. Returns the clusters' names."""
+    """End the keepers of this checkout's sandbox clusters, which end their daemons. Returns the clusters' names.
+
+    A keeper writes `keeper/pid.json` in the directory of its cluster; its start time is called `start_ticks` there.
+    """
     found: dict[str, Identity] = {}
-    for record in sorted(layout.clusters.glob("*/keeper.json")):
-        identity = Identity.from_json(_read_object(record))
+    for record in sorted(
+        path for depth in ("*", "*/*") for path in layout.clusters.glob(f"{depth}/keeper/pid.json")
+    ):
+        value = _read_object(record)
+        identity = Identity.from_json({"pid": value.get("pid"), "started": value.get("start_ticks")})
         if identity is not None and is_alive(identity):
-            found[f"cluster {record.parent.name}"] = identity
-    end(found.values(), signum=signal.SIGTERM, within_s=within_s)
-    return list(found)
+            found[f"cluster {record.parent.parent.name}"] = identity
+    killed = end(found.values(), within_s=within_s)
+    return [f"{name} (killed)" if one in killed else name for name, one in found.items()]
 
 
 def _already_running(holder: dict[str, object]) -> CannotRun:

@@ -23,9 +23,6 @@ from console.run.steps import CannotRun, Steps
 from console.run.table import Process
 
 LOOK_EVERY_S = 0.5
-FIRST_BACKOFF_S = 0.5
-LONGEST_BACKOFF_S = 30.0
-SETTLED_AFTER_S = 60.0
 
 
 class Supervisor:
@@ -39,8 +36,7 @@ class Supervisor:
         self.children: list[Child] = []
         self.views: dict[str, LogView] = {}
         self.recorded: dict[str, Identity] = {}
-        self.backoff_s: dict[str, float] = {}
-        self.start_again_at: dict[str, float] = {}
+        self.finished: list[Child] = []
         adopt_orphans()
 
     def bring_up(self, rows: Sequence[Process]) -> None:
@@ -94,7 +90,7 @@ class Supervisor:
                 self.interrupt.pause(0.1)
             self.children.remove(child)
             self._record()
-            if child.verdict != "ended with status 0":
+            if not child.ended_well:
                 raise CannotRun(f"{row.name} {child.verdict}", last_line(child.log))
             step.note = "done"
 
@@ -138,28 +134,25 @@ class Supervisor:
         return [one for one in own_children() if one not in known]
 
     def _look_at(self, child: Child) -> None:
-        name = child.row.name
-        view = self.views[name]
+        view = self.views[child.row.name]
         for line in view.important_lines():
-            self.steps.event(f"{name}: {line}")
+            self.steps.event(f"{child.row.name}: {line}")
         view.rotate()
-        if child.is_running:
-            if time.monotonic() - child.started_at > SETTLED_AFTER_S:
-                self.backoff_s.pop(name, None)
-        elif name not in self.start_again_at:
-            self._plan_restart(child)
-        elif time.monotonic() >= self.start_again_at[name]:
-            del self.start_again_at[name]
+        if child.is_running or child in self.finished:
+            return
+        if child.start_again_at is None:
+            self._take_note_of_end(child)
+        elif time.monotonic() >= child.start_again_at:
             self._start(child)
 
-    def _plan_restart(self, child: Child) -> None:
-        name = child.row.name
+    def _take_note_of_end(self, child: Child) -> None:
         child.sweep()
-        pause = self.backoff_s.get(name, FIRST_BACKOFF_S)
-        self.backoff_s[name] = min(pause * 2, LONGEST_BACKOFF_S)
-        self.start_again_at[name] = time.monotonic() + pause
-        self.steps.event(f"{name} {child.verdict}; starting it again in {pause:g} s ({child.log})")
-        self._record()
+        if child.row.ends_with and child.ended_well:
+            self.finished.append(child)
+            self.steps.event(child.row.ends_with)
+            return
+        pause = child.plan_restart()
+        self.steps.event(f"{child.row.name} {child.verdict}; starting it again in {pause:g} s ({child.log})")
 
     def _stop_tier(self, members: Sequence[Child]) -> None:
         began = time.monotonic()

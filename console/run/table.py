@@ -19,7 +19,8 @@ class Process:
     """One row. Rows start in order; those with the same `tier` do not wait for each other and stop together.
 
     `once`: runs to its end before the next row starts, and a failure ends the run. `prepare` runs before every start.
-    `is_ready` None means that being started is enough.
+    `is_ready` None means that being started is enough. `ends_with` is for one that runs beside the others and may end
+    well by itself: what is said then.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Process:
     stop_signal: signal.Signals = signal.SIGTERM
     stop_within_s: float = 10.0
     once: bool = False
+    ends_with: str = ""
 
 
 def server_row(name: str, server: Server) -> Process:
@@ -61,12 +63,21 @@ def console_rows(layout: Layout, port: int) -> list[Process]:
     celery += ["--loglevel=info", "--without-gossip", "--without-mingle"]
     celery += ["--beat", f"--schedule={layout.run / 'beat-schedule'}"]
     return [
-        _python("migrate", 1, ["manage.py", "migrate", "--no-input"], once=True, within_s=120),
-        _python("demo", 2, demo, once=True, within_s=300),
-        _python("web", 3, uvicorn, is_ready=lambda: answers(url)),
-        _python("worker", 3, celery),
-        _python("watch", 3, ["manage.py", "watch"]),
-        _python("terminals", 3, ["manage.py", "terminals"]),
+        Process(
+            "migrate",
+            _python("manage.py", "migrate", "--no-input", "--skip-checks"),
+            tier=1,
+            once=True,
+            ready_within_s=120,
+        ),
+        Process("demo", _python(*demo), tier=2, once=True, ready_within_s=120),
+        Process("web", _python(*uvicorn), tier=3, is_ready=lambda: answers(url)),
+        Process("worker", _python(*celery), tier=3),
+        Process("watch", _python("manage.py", "watch"), tier=3),
+        Process("terminals", _python("manage.py", "terminals"), tier=3),
+        Process(
+            "queue", _python("manage.py", "demo", "--jobs"), tier=3, ends_with="the demo's queue is filled"
+        ),
     ]
 
 
@@ -81,16 +92,6 @@ def answers(url: str) -> bool:
         return False
 
 
-def _python(
-    name: str,
-    tier: int,
-    arguments: list[str],
-    *,
-    once: bool = False,
-    within_s: float = 60.0,
-    is_ready: Callable[[], bool] | None = None,
-) -> Process:
+def _python(*arguments: str) -> Callable[[], list[str]]:
     argv = [sys.executable, *arguments]
-    return Process(
-        name=name, argv=lambda: argv, tier=tier, once=once, ready_within_s=within_s, is_ready=is_ready
-    )
+    return lambda: argv

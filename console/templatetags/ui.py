@@ -34,7 +34,9 @@ def _shape(tone: str) -> SafeString:
 
 
 @register.simple_tag
-def status(word: str, tone: str = "", *, pill: bool = False, bare: bool = False, title: str = "") -> SafeString:
+def status(
+    word: str, tone: str = "", *, pill: bool = False, bare: bool = False, title: str = ""
+) -> SafeString:
     """A word with its shape and colour. `tone` is ok, busy, warn, bad or idle; left out, the word decides."""
     tone = tone if tone in SHAPES else words.tone(word)
     classes = f"st {tone}{' pill' if pill else ''}{' moving' if word in words.MOVING else ''}"
@@ -197,7 +199,10 @@ def field(bound: BoundField, help: str = "", kind: str = "", *, optional: bool =
     where an empty field means something that its help says.
     """
     described = f"{bound.id_for_label}-about"
-    attrs = {"aria-describedby": described, **({"aria-invalid": "true"} if bound.errors else {})}
+    attrs: dict[str, str | bool] = {
+        "aria-describedby": described,
+        **({"aria-invalid": "true"} if bound.errors else {}),
+    }
     return {
         "field": bound,
         "widget": bound.as_widget(attrs=attrs),

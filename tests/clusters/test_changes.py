@@ -191,18 +191,6 @@ def test_an_unknown_image_is_refused(cast, region):
     assert paths(caught.value) == ["image"]
 
 
-def test_the_regions_partitions_are_given_and_follow_the_nodes(cast, region, carry):
-    region.partitions = [{"name": "llm", "nodes": "slinky-[0-3]"}, {"name": "asr", "nodes": "slinky-[8-9]"}]
-    region.save()
-    cluster = changes.create_cluster(cast.team, region, tiny_spec("fresh"), by=cast.ada)
-    assert [(p.name, p.nodes) for p in cluster.spec.region_partitions] == [("llm", "slinky-0,slinky-1")]
-    assert carry(cluster.changes.get()).status == ChangeStatus.COMMITTED
-    cluster.refresh_from_db()
-    grown = replace(cluster.spec, groups=tiny_spec(nodes=4).groups)
-    change = changes.propose(cluster, grown, base=1, by=cast.ada)
-    assert change.revision.parsed.region_partitions[0].nodes.count("slinky") == 4
-
-
 @pytest.mark.django_db(transaction=True)
 def test_of_two_proposals_at_the_same_time_exactly_one_wins():
     cast = the_cast()

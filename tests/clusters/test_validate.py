@@ -16,7 +16,7 @@ GOOD = ClusterSpec(
     image="slurm-24-11",
     slurm_version="24.11",
     groups=(NodeGroup("slinky", GPU, (0, 1, 2, 5)), NodeGroup(CPU_GROUP, CPU, (0, 1))),
-    region_partitions=(PartitionSpec("science", "slinky-5"),),
+    region_partitions=(PartitionSpec("science", "slinky"),),
     partitions=(DEBUG,),
     slurm_conf="# mine\n\tMaxJobCount=20000\n",
     ssh_keys=(ED25519, OTHER_ED25519),

@@ -2,6 +2,7 @@
 
 import signal
 import socket
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,16 @@ def port() -> int:
 
 
 @pytest.fixture
+def home() -> Iterator[Path]:
+    """A directory that others may pass through, as a checkout usually is. pytest's own is closed, by every session
+    anew.
+    """
+    with tempfile.TemporaryDirectory(prefix="quarterdeck-home-") as name:
+        Path(name).chmod(0o711)
+        yield Path(name)
+
+
+@pytest.fixture
 def tiny(tmp_path: Path, port: int) -> Iterator[TinyConsole]:
     console = TinyConsole(tmp_path / "var", port)
     yield console
@@ -28,11 +39,9 @@ def tiny(tmp_path: Path, port: int) -> Iterator[TinyConsole]:
 
 
 @pytest.fixture
-def real(tmp_path: Path, port: int) -> Iterator[TinyConsole]:
+def real(home: Path, port: int) -> Iterator[TinyConsole]:
     """With the real PostgreSQL and Redis."""
-    for parent in (tmp_path, *tmp_path.parents[:2]):
-        parent.chmod(0o711)
-    console = TinyConsole(tmp_path / "var", port, "real")
+    console = TinyConsole(home / "var", port, "real")
     yield console
     if console.popen is not None:
         console.kill()

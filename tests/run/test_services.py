@@ -35,14 +35,6 @@ for server in (
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """A directory that others may pass through, as a checkout usually is."""
-    for parent in (tmp_path, *tmp_path.parents[:2]):
-        parent.chmod(0o711)
-    return tmp_path
-
-
-@pytest.fixture
 def postgres(home: Path) -> Iterator[PostgresServer]:
     server = PostgresServer(home / "postgres", home / "s" / "postgres", home / "password", durable=False)
     yield server

@@ -61,11 +61,10 @@ def test_a_reused_pid_is_never_killed(tiny: TinyConsole) -> None:
     stranger = subprocess.Popen(["sleep", "304"], start_new_session=True)
     identity = identity_of(stranger.pid)
     assert identity is not None
-    record = {"worker": {"pid": identity.pid, "started": identity.started - 1}}
+    earlier = identity.started - 1
+    record = {"worker": {"pid": identity.pid, "started": earlier}}
     (tiny.var / "run" / "pids.json").write_text(json.dumps(record))
-    keeper = tiny.var / "clusters" / "demo" / "keeper.json"
-    keeper.parent.mkdir(parents=True)
-    keeper.write_text(json.dumps(record["worker"]))
+    _write_keeper(tiny, {"pid": identity.pid, "start_ticks": earlier})
     try:
         tiny.up()
         tiny.send(signal.SIGINT)
@@ -119,6 +118,15 @@ def test_pauses_grow_while_it_keeps_dying(tiny: TinyConsole) -> None:
     assert {"daemon", "parent", "plain"} <= set(tiny.recorded()) and "flaky" not in tiny.recorded()
 
 
+def test_one_that_may_end_is_not_started_again(tiny: TinyConsole) -> None:
+    tiny.up()
+    until(lambda: "the brief one has done its work" in tiny.text())
+    (tiny.var / "break").touch()
+    os.kill(tiny.recorded()["flaky"].pid, signal.SIGKILL)
+    until(lambda: "flaky ended with status 1" in tiny.text())  # so much later it would have been
+    assert tiny.text().count("brief") == 2  # its step and its end
+
+
 def test_one_that_fails_at_the_start_ends_the_run_with_its_last_words(tiny: TinyConsole) -> None:
     tiny.var.mkdir()
     (tiny.var / "refuse").touch()
@@ -134,9 +142,7 @@ def test_the_keeper_of_a_cluster_is_stopped_with_the_run(tiny: TinyConsole) -> N
     keeper = subprocess.Popen(["sleep", "305"], start_new_session=True)
     identity = identity_of(keeper.pid)
     assert identity is not None
-    record = tiny.var / "clusters" / "demo" / "keeper.json"
-    record.parent.mkdir(parents=True)
-    record.write_text(json.dumps(identity.to_json()))
+    _write_keeper(tiny, {"pid": identity.pid, "start_ticks": identity.started})
     tiny.send(signal.SIGINT)
     tiny.wait()
     assert keeper.wait(1) == -signal.SIGTERM
@@ -152,3 +158,10 @@ def test_a_daemon_that_left_its_session_does_not_outlive_the_run(tiny: TinyConso
     tiny.send(signal.SIGINT)
     tiny.wait()
     assert all_gone(outside)
+
+
+def _write_keeper(tiny: TinyConsole, record: dict[str, int]) -> None:
+    """As a sandbox cluster named demo would."""
+    path = tiny.var / "clusters" / "demo" / "keeper" / "pid.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(record))

@@ -31,6 +31,7 @@ def rows(layout: Layout) -> list[Process]:
         Process(name="plain", argv=lambda: SLEEP, tier=2, stop_within_s=2),
         Process(name="parent", argv=lambda: PARENT, tier=2, stop_within_s=2),
         Process(name="daemon", argv=lambda: DAEMON, tier=2, stop_within_s=2),
+        Process(name="brief", argv=lambda: ["true"], tier=3, ends_with="the brief one has done its work"),
         Process(name="flaky", argv=lambda: flaky, tier=3, stop_within_s=2),
     ]
 
