@@ -20,4 +20,5 @@ urlpatterns = [
     path("jobs/release/", job_steps.release, name="job-release"),
     path("jobs/requeue/", job_steps.requeue, name="job-requeue"),
     path("jobs/<str:job>/", job.job, name="job"),
+    path("jobs/<str:job>/facts/", job.facts, name="job-facts"),
 ]
