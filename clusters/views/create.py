@@ -1,7 +1,7 @@
 """Creating a cluster: the form, and the spec beside it as it would be stored."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 
 from django.http import HttpRequest, HttpResponse
@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST
 
 from clusters.changes import create_cluster
 from clusters.forms import CreateForm, initial_from
-from clusters.inventory import most_nodes, region_partitions
+from clusters.inventory import most_nodes
 from clusters.lifecycle import Status
 from clusters.models import Cluster, Image, Region
 from clusters.order import spec_for
@@ -123,7 +123,6 @@ def _draft(form: CreateForm, team: Team) -> Draft:
         region, spec = spec_for(form.order)
     except Rejected as error:
         return Draft(None, None, error.problems)
-    spec = replace(spec, region_partitions=region_partitions(region, spec))
     source = _source(team, form.cleaned_data["source"])
     if source and form.cleaned_data["keeps_conf"]:
         spec = spec.with_slurm_conf(source.spec.slurm_conf).with_partitions(source.spec.partitions)
