@@ -4,7 +4,7 @@ Queries only: what is shown is the views' business, and rows are written by the 
 means in SQL is in `slurm.job_filters`. A list costs a few queries whatever the length of the queue.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -12,12 +12,15 @@ from django.db.models import Count, Q, QuerySet
 
 from clusters.models import Cluster
 from console.errors import Missing
+from console.models import User
 from slurm.job_filters import Viewer, midnight, mine, order, where
 from slurm.job_query import JOB_ID, STATES, JobQuery
-from slurm.models import Job
+from slurm.models import Job, Submission
 
 PAGE_SIZE = 100
 # What the list does not show stays in the database: a comment may be long.
+# How far the cluster's clock may be from the console's.
+CLOCK_SLACK = timedelta(minutes=5)
 FAR_FUTURE = 32_503_680_000  # the year 3000: what a date still holds
 DEFERRED = ("comment", "work_dir", "dependency", "account", "qos")
 
@@ -109,6 +112,45 @@ def array_of(job: Job) -> QuerySet[Job]:
         return Job.objects.none()
     # By number alone: a requeued task no longer shares the array's moment of submission.
     return job.cluster.jobs.filter(array_number=job.array_number).order_by("-task_count", "number", "key")
+
+
+def jobs_named(cluster: Cluster, keys: Sequence[str]) -> list[Job]:
+    """The newest record of each key, in the order of `keys`; those never seen are left out."""
+    wanted = [key for key in keys if JOB_ID.fullmatch(key)]
+    newest = cluster.jobs.filter(key__in=wanted).order_by("key", "-submit_at").distinct("key")
+    found = {job.key: job for job in newest}
+    return [found[key] for key in dict.fromkeys(wanted) if key in found]
+
+
+def own_of(cluster: Cluster, viewer: Viewer, jobs: Sequence[Job]) -> frozenset[int]:
+    """The primary keys of those of `jobs` that the person submitted through the console."""
+    if viewer is None or not viewer.pk:
+        return frozenset()
+    numbers = {number for job in jobs for number in (job.number, job.array_number) if number is not None}
+    submitted = Submission.objects.filter(cluster=cluster, by_id=viewer.pk, number__in=numbers)
+    times: dict[int, list[datetime]] = {}
+    for number, at in submitted.values_list("number", "at"):
+        times.setdefault(number, []).append(at)
+    return frozenset(job.pk for job in jobs if _is_of(job, times))
+
+
+def submitter_of(job: Job) -> User | None:
+    """Who submitted the job through the console, if it was submitted here."""
+    numbers = [number for number in (job.number, job.array_number) if number is not None]
+    found = Submission.objects.filter(
+        cluster_id=job.cluster_id, number__in=numbers, at__lte=job.submit_at + CLOCK_SLACK
+    )
+    newest = found.select_related("by").order_by("-at").first()
+    return newest.by if newest else None
+
+
+def _is_of(job: Job, times: Mapping[int, Sequence[datetime]]) -> bool:
+    """Numbers are used again in time: a submission says nothing about jobs that are older than it.
+
+    A requeued job has a later submit time and stays its owner's.
+    """
+    made = [*times.get(job.number, ()), *times.get(job.array_number or 0, ())]
+    return any(job.submit_at >= at - CLOCK_SLACK for at in made)
 
 
 def _newest(cluster: Cluster, name: str, submitted: int | None) -> Job | None:

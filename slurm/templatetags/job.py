@@ -8,8 +8,9 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from console.templatetags.ui import meter
 from slurm import job_words
-from slurm.job_states import NEVER, ON_NODES, Face, face
+from slurm.job_states import ON_NODES, Face, face
 from slurm.models import Job
 
 MOST_ON_HOVER = 300
@@ -47,9 +48,7 @@ def job_ticks(job: Job) -> datetime | None:
 @register.filter
 def job_why(job: Job) -> str:
     """Why it waits, or how it ended, in a sentence; empty when all is well."""
-    if job.is_finished:
-        return job_words.ending(job.state, job.exit_code) if face(job.state).tone == "bad" else ""
-    return job.why or (job.reason if _waits(job) else "")
+    return job.why or (job.reason if _waits(job) and job.reason != "None" else "")
 
 
 @register.filter
@@ -59,8 +58,31 @@ def hover(text: str, shown: int) -> SafeString | str:
 
 
 @register.filter
-def is_hopeless(job: Job) -> bool:
-    return job.state == "PENDING" and job.reason in NEVER
+def state_face(state: str) -> Face:
+    return face(state)
+
+
+@register.filter
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+@register.simple_tag
+def job_meter(job: Job) -> SafeString | str:
+    """How much of its time limit a running job has had."""
+    if not job.limit_s or job.start_at is None:
+        return ""
+    ran = (timezone.now() - job.start_at).total_seconds()
+    return meter(
+        min(ran, job.limit_s), job.limit_s, label=f"{job_words.clock(ran)} of {job_words.clock(job.limit_s)}"
+    )
+
+
+@register.filter
+def gpu_hours(seconds: float) -> str:
+    """GPU seconds as `5.3 GPU hours`."""
+    hours = seconds / 3600
+    return f"{hours:.0f} GPU hours" if hours >= 10 else f"{hours:.1f} GPU hours"
 
 
 def _waits(job: Job) -> bool:

@@ -1,4 +1,4 @@
-"""The list of jobs, of one cluster and of a team. Everything shown is asked of `slurm.jobs`; nothing is computed here."""
+"""The list of jobs, of one cluster and of a team. What is shown is asked of `slurm.jobs`; nothing is computed here."""
 
 from dataclasses import dataclass
 from urllib.parse import urlencode
