@@ -138,7 +138,9 @@ def _shape(script: str) -> list[Problem]:
         found.append(_stop("The script holds a NUL byte.", "Paste it again as text."))
     late = _late_directive(script)
     if late:
-        found.append(_warn("This #SBATCH line comes after a command, so sbatch ignores it.", "Move it up.", late))
+        found.append(
+            _warn("This #SBATCH line comes after a command, so sbatch ignores it.", "Move it up.", late)
+        )
     return found
 
 
@@ -154,7 +156,9 @@ def _late_directive(script: str) -> int | None:
 def _places(want: Asked) -> list[Problem]:
     found = []
     if re.fullmatch(r"0[KMGT]?", want.options.get("--mem", "")):
-        text = "--mem=0 takes all memory of each node, so no other job fits beside it, whatever GPUs are free."
+        text = (
+            "--mem=0 takes all memory of each node, so no other job fits beside it, whatever GPUs are free."
+        )
         found.append(_warn(text, "Ask for what it needs, for example --mem=64G.", want.lines["--mem"]))
     for option in ("--output", "--error"):
         path = want.options.get(option, "")

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from clusters.access import Door
 from console.roles import Action
-from slurm.job_states import ENDED, ON_NODES, Step, face, steps
+from slurm.job_states import ON_NODES, Step, face, steps
 from slurm.job_words import ran_s
 from slurm.jobs import jobs_named, own_of
 from slurm.models import Job
@@ -93,6 +93,6 @@ def _why_not(door: Door, job: Job, step: Step, own: bool, now: datetime) -> str:
     ended_s = (now - job.end_at).total_seconds() if job.is_finished and job.end_at else None
     if step in steps(job.state, job.reason, ended_s=ended_s):
         return ""
-    if job.state in ENDED:
+    if job.is_finished:
         return f"It has ended: {face(job.state).word}."
     return f"It is {face(job.state, job.reason).word}."

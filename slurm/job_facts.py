@@ -54,7 +54,8 @@ def gather(executor: Executor, job: Job) -> Facts:
     problems: list[str] = []
     # A task is asked for by its own id; a waiting array by its number, for which the queue gives its records.
     name = job.key.removesuffix("_[]")
-    detail, forgotten = _asked(lambda: slurm.job(name), problems, {})
+    nothing: Mapping[str, str] = {}
+    detail, forgotten = _asked(lambda: slurm.job(name), problems, nothing)
     script, _ = _asked(lambda: slurm.script(name), problems, "") if detail else ("", True)
     usage, _ = _asked(lambda: usage_of(executor, name), problems, None) if job.start_at else (None, True)
     return Facts(detail, script, usage, tuple(dict.fromkeys(problems)), forgotten)

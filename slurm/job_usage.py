@@ -1,7 +1,7 @@
 """What a job asked for, was given and used, from accounting: one sacct answer about one job with its steps.
 
-Blocking, 8 s at most. Cut by a mark made anew for each call, like every answer of Slurm (`slurm.outputs.text`): names of
-steps may hold anything. Usage is what Slurm's accounting gathered; where it gathers nothing it is absent, not zero.
+Blocking, 8 s at most. Cut by a mark made anew for each call, like every answer of Slurm (`slurm.outputs.text`): names
+of steps may hold anything. Usage is what Slurm's accounting gathered; where it gathers nothing it is absent, not zero.
 """
 
 from dataclasses import dataclass
@@ -81,7 +81,17 @@ class Usage:
 def usage_of(executor: Executor, job_id: str) -> Usage | None:
     """Accounting's view of the newest run of `12` or `12_3`; None when it has none yet. Raises ConsoleErrors."""
     mark = fresh_marks().field
-    command = ["sacct", "-n", "--noconvert", "-P", f"--delimiter={mark}", "-j", job_id, "-o", ",".join(COLUMNS)]
+    command = [
+        "sacct",
+        "-n",
+        "--noconvert",
+        "-P",
+        f"--delimiter={mark}",
+        "-j",
+        job_id,
+        "-o",
+        ",".join(COLUMNS),
+    ]
     done = executor.run(command, timeout_s=SACCT_S)
     if done.code:
         raise complaint(done.stderr, f"read the accounting of job {job_id}")
@@ -93,7 +103,9 @@ def decode_usage(raw: bytes, mark: str, job_id: str) -> Usage | None:
     try:
         rows = list(delimited_rows(raw, mark, len(COLUMNS)))
     except Unreadable as unreadable:
-        raise Unavailable(f"sacct's answer about job {job_id} could not be read: {unreadable}.") from unreadable
+        raise Unavailable(
+            f"sacct's answer about job {job_id} could not be read: {unreadable}."
+        ) from unreadable
     found = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
     whole = next((row for row in found if row["JobID"] == job_id), None)
     if whole is None:

@@ -36,13 +36,3 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else SEEN.get(c, GONE) for c in text)
-
-
-def ending(state: str, exit_code: str) -> str:
-    """How a bad end went, from `status:signal`: `exit status 2`, `killed by signal 9`."""
-    status, _, signal = exit_code.partition(":")
-    if state == "TIMEOUT":
-        return "Reached its time limit"
-    if signal not in {"", "0"}:
-        return f"Killed by signal {signal}"
-    return f"Exit status {status}" if status not in {"", "0"} else ""

@@ -126,7 +126,7 @@ def own_of(cluster: Cluster, viewer: Viewer, jobs: Sequence[Job]) -> frozenset[i
     """The primary keys of those of `jobs` that the person submitted through the console."""
     if viewer is None or not viewer.pk:
         return frozenset()
-    numbers = {number for job in jobs for number in (job.number, job.array_number)} - {None}
+    numbers = {number for job in jobs for number in (job.number, job.array_number) if number is not None}
     submitted = Submission.objects.filter(cluster=cluster, by_id=viewer.pk, number__in=numbers)
     times: dict[int, list[datetime]] = {}
     for number, at in submitted.values_list("number", "at"):

@@ -48,9 +48,7 @@ def job_ticks(job: Job) -> datetime | None:
 @register.filter
 def job_why(job: Job) -> str:
     """Why it waits, or how it ended, in a sentence; empty when all is well."""
-    if job.is_finished:
-        return job_words.ending(job.state, job.exit_code) if face(job.state).tone == "bad" else ""
-    return job.why or (job.reason if _waits(job) else "")
+    return job.why or (job.reason if _waits(job) and job.reason != "None" else "")
 
 
 @register.filter
@@ -75,7 +73,9 @@ def job_meter(job: Job) -> SafeString | str:
     if not job.limit_s or job.start_at is None:
         return ""
     ran = (timezone.now() - job.start_at).total_seconds()
-    return meter(min(ran, job.limit_s), job.limit_s, label=f"{job_words.clock(ran)} of {job_words.clock(job.limit_s)}")
+    return meter(
+        min(ran, job.limit_s), job.limit_s, label=f"{job_words.clock(ran)} of {job_words.clock(job.limit_s)}"
+    )
 
 
 @register.filter

@@ -76,7 +76,11 @@ def timeline(job: Job, now: datetime) -> tuple[Moment, ...]:
         started = (Moment("Started", job.start_at, "past"),) if job.start_at else ()
         return (submitted, *started, Moment(face(job.state).word.capitalize(), job.end_at, "now"))
     if job.state in ON_NODES:
-        return (submitted, Moment("Started", job.start_at, "now"), Moment("Ends at the latest", job.end_at, "ahead"))
+        return (
+            submitted,
+            Moment("Started", job.start_at, "now"),
+            Moment("Ends at the latest", job.end_at, "ahead"),
+        )
     waiting = Moment(face(job.state, job.reason).word.capitalize(), None, "now")
     expected = job.start_at if job.start_at and job.start_at > now else None
     return (submitted, waiting, Moment("Starts, as planned", expected, "ahead"))
