@@ -1,16 +1,16 @@
 """slurm.conf as a document: read, changed and written again with everything else left as it was.
 
 Pure; anyone may call it. It knows the grammar (which characters make a key, a value, a comment, a continued line) and
-the five kinds of lines that describe things rather than set a value. It does not know which keys exist or what they
+the kinds of lines that describe things rather than set a value. It does not know which keys exist or what they
 may hold: that is `slurm.parameters` and `slurm.check`.
 
 `parse` never fails and `render(parse(text)) == text` for any text; what Slurm could not read is kept in
-`Line.leftover`. The grammar was compared with the parser of Slurm's own library (s_p_parse_file, 22.05):
+`Line.leftover`. The grammar was compared with Slurm's own parser (s_p_parse_file; 22.05, 24.11 and 26.05 agree):
 - a comment runs from an unescaped `#` to the end of the line, also within quotes;
 - a line continues where, comment and trailing blanks taken off, it ends in an odd number of `\\`; the parts are joined
   with nothing between them; afterwards every `\\x` stands for `x`;
 - `Key=Value`, with blanks allowed around `=`, an operator (`+ - * /`) before it, and quotes around a value; one pair a
-  line, but for the lines of NodeName, PartitionName, NodeSet, DownNodes and FrontendName, which hold several;
+  line, but for the lines of `ENTITY_KINDS`, which hold several;
 - the last of several lines for one key wins; keys are the same in any case.
 """
 
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-ENTITY_KINDS = ("NodeName", "PartitionName", "NodeSet", "DownNodes", "FrontendName")
+ENTITY_KINDS = ("NodeName", "PartitionName", "NodeSet", "DownNodes", "FrontendName", "PowerAction")
 
 _ENTITIES = {kind.lower(): kind for kind in ENTITY_KINDS}
 _BLANK = " \t\v\f\r\n"
@@ -112,7 +112,7 @@ class Line:
         return Line(self.number, text)
 
     def without_field(self, key: str) -> "Line":
-        """The line without any field of that name. The first field of a line stays: without it the line means nothing."""
+        """The line without any field of that name; the first stays, for without it the line means nothing."""
         text = self.text
         for field in reversed(self.fields[1:]):
             if field.key.lower() == key.lower():

@@ -149,6 +149,13 @@ def submitter_of(job: Job) -> User | None:
     return newest.by if newest else None
 
 
+def was_submitted(cluster: Cluster, name: str) -> bool:
+    """Whether a job of that number was submitted here: the watcher sees it within a look or two."""
+    if not JOB_ID.fullmatch(name):
+        return False
+    return Submission.objects.filter(cluster=cluster, number=int(name.partition("_")[0])).exists()
+
+
 def _is_of(job: Job, times: Mapping[int, Sequence[datetime]]) -> bool:
     """Numbers are used again in time: a submission says nothing about jobs that are older than it.
 

@@ -140,7 +140,7 @@ def prefix_places(cluster: SandboxCluster) -> Places:
     """Below the cluster's directory. Any character devices may stand for GPUs; these exist on every Linux."""
     home = cluster.home
     names = {
-        "client": "conf/client",
+        "client": "conf/clients",
         "controller": "conf/controller",
         "workers": "conf/workers",
         "state": "state",

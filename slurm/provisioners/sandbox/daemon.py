@@ -48,6 +48,16 @@ class Spec:
     stop_s: float = 5.0
     stop_signal: int = signal.SIGTERM
 
+    @property
+    def waits_for_readiness(self) -> bool:
+        return self.ready_port is not None or self.ready_path is not None
+
+    def is_ready(self) -> bool:
+        """Asks now; a daemon that names neither port nor socket is ready once it runs."""
+        if self.ready_port is not None:
+            return is_listening(self.ready_port)
+        return self.ready_path is None or is_answering(self.ready_path)
+
 
 def specs_from(text: str) -> list[Spec]:
     """The inverse of `specs_text`."""
@@ -106,7 +116,7 @@ class Daemon:
         self.pid, self._dead_pid = None, pid
         if self.state == "stopping":
             self._enter("down")
-        elif self.state == "starting" and self._step < len(self._steps()) and status == 0:
+        elif self.state == "starting" and self._step < len(self.spec.steps) and status == 0:
             self._step += 1
             self._launch(now)
         elif self.spec.pidfile and (status == 0 or self.state == "up"):
@@ -156,7 +166,7 @@ class Daemon:
         self._launch(now)
 
     def _launch(self, now: float) -> None:
-        steps = self._steps()
+        steps = self.spec.steps
         while self._step < len(steps) and os.path.exists(steps[self._step].get("unless") or ""):
             self._step += 1
         argv = steps[self._step]["argv"] if self._step < len(steps) else self.spec.argv
@@ -164,9 +174,6 @@ class Daemon:
             Path(self.spec.pidfile).unlink(missing_ok=True)
         self._due = now + self.spec.start_s
         self.pid = fork_command(argv, self.spec)
-
-    def _steps(self) -> tuple[dict[str, Any], ...]:
-        return self.spec.steps
 
     def _follow(self, now: float) -> None:
         pid = self._pid_of_file()
@@ -193,11 +200,7 @@ class Daemon:
         self._enter("backing off")
 
     def _is_ready(self) -> bool:
-        if self._step < len(self._steps()) or self.pid is None:
-            return False
-        if self.spec.ready_port is not None:
-            return is_listening(self.spec.ready_port)
-        return self.spec.ready_path is None or is_answering(self.spec.ready_path)
+        return self._step == len(self.spec.steps) and self.pid is not None and self.spec.is_ready()
 
     def _kill(self, number: int) -> None:
         if self.pid is not None:

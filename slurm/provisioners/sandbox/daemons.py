@@ -16,7 +16,7 @@ FIRST, ACCOUNTING, CONTROLLER, WORKERS = 10, 20, 30, 40
 
 def specs_of(cluster: SandboxCluster) -> list[Spec]:
     """Everything in starting order. slurmrestd is not among them: Slurm is read by its own commands."""
-    specs = [_munged(cluster), _mariadbd(cluster), _slurmdbd(cluster), _slurmctld(cluster)]
+    specs = [munged_spec(cluster), _mariadbd(cluster), _slurmdbd(cluster), _slurmctld(cluster)]
     specs += [_slurmd(cluster, node) for node in cluster.nodes]
     return [*specs, _sshd(cluster)] if can_run_sshd(cluster) else specs
 
@@ -60,7 +60,7 @@ def daemon_environment(cluster: SandboxCluster) -> dict[str, str]:
     return env
 
 
-def _munged(cluster: SandboxCluster) -> Spec:
+def munged_spec(cluster: SandboxCluster) -> Spec:
     places = cluster.places
     argv = [
         "/usr/sbin/munged",

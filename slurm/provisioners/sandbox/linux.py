@@ -34,7 +34,7 @@ AT_FDCWD, AT_RECURSIVE, OPEN_TREE_CLONE, MOVE_MOUNT_F_EMPTY_PATH = -100, 0x8000,
 # The numbers of newer calls are the same on every architecture; pivot_root's is not.
 SYS_OPEN_TREE, SYS_MOVE_MOUNT = 428, 429
 SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}.get(platform.machine(), 0)
-SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1
+SIOCGIFFLAGS, SIOCSIFFLAGS, SIOCSIFADDR, IFF_UP = 0x8913, 0x8914, 0x8916, 1
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -114,11 +114,18 @@ def adopt_orphans() -> None:
 
 
 def raise_loopback() -> None:
-    """Bring `lo` up in a new network namespace (netdevice(7))."""
+    """Bring `lo` up in a new network namespace (netdevice(7)), with an address besides 127.0.0.1.
+
+    Without another address glibc's getaddrinfo takes the machine for one without IPv4 and refuses even literal
+    addresses (AI_ADDRCONFIG), with which every Slurm daemon asks. 192.0.2.1 is for documentation (RFC 5737).
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
-        request = struct.pack("16sH14x", b"lo", 0)
-        flags = struct.unpack("16sH14x", fcntl.ioctl(handle, SIOCGIFFLAGS, request))[1]
-        fcntl.ioctl(handle, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", flags | IFF_UP))
+        address = struct.pack("HH4s8x", socket.AF_INET, 0, socket.inet_aton("192.0.2.1"))
+        fcntl.ioctl(handle, SIOCSIFADDR, struct.pack("16s16s8x", b"lo:0", address))
+        for name in (b"lo", b"lo:0"):
+            request = struct.pack("16sH22x", name, 0)
+            flags = struct.unpack("16sH22x", fcntl.ioctl(handle, SIOCGIFFLAGS, request))[1]
+            fcntl.ioctl(handle, SIOCSIFFLAGS, struct.pack("16sH22x", name, flags | IFF_UP))
 
 
 def start_ticks(pid: int) -> int | None:

@@ -173,3 +173,19 @@ def empty_directory(path: Path) -> None:
     for entry in path.iterdir() if path.is_dir() else ():
         with contextlib.suppress(OSError):
             shutil.rmtree(entry) if stat.S_ISDIR(entry.lstat().st_mode) else entry.unlink()
+
+
+def remove_directory(path: Path) -> None:
+    """Remove a tree of files; an overlay leaves a directory in it that nobody may read, not even its owner."""
+
+    def open_up(function: object, name: str, _error: object) -> None:
+        assert callable(function)
+        with contextlib.suppress(OSError):
+            os.chmod(os.path.dirname(name), 0o700)
+            os.chmod(name, 0o700)
+        with contextlib.suppress(OSError):
+            shutil.rmtree(name) if os.path.isdir(name) and not os.path.islink(name) else os.unlink(name)
+
+    if path.is_symlink() or not path.exists():
+        return
+    shutil.rmtree(path, onerror=open_up)
