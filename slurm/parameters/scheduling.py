@@ -1,6 +1,7 @@
 """Which job starts where and when. A table; see `slurm.parameters.model` for its notation."""
 
 from slurm.parameters.model import Owner, owned, row, themed
+from slurm.parameters.patterns import LICENSES, NAMES
 from slurm.parameters.reasons import RESOURCES
 
 _SCHEDULER = (
@@ -45,7 +46,7 @@ SCHEDULING = themed(
         words="disable_remote_singleton kill_invalid_depend max_depend_depth=#"),
     row("options", "FederationParameters", "How commands show a federation of clusters.", "",
         words="fed_display"),
-    row("list", "Licenses", "Licenses to be counted, such as matlab:5,ansys:2.", ""),
+    row("list", "Licenses", "Licenses to be counted, such as matlab:5,ansys:2.", "", pattern=LICENSES),
     row("options", "LicenseParameters", "How licenses are matched.", "", words="RemoteFuzzyMatch",
         since="26.05", is_open=True),
     row("options", "ScronParameters", "Whether users may plan recurring jobs with scrontab.", "",
@@ -65,7 +66,8 @@ SCHEDULING = themed(
             restart="23.02"),
         row("choices", "SelectTypeParameters", "What counts as a resource when nodes are shared.",
             "CR_Core_Memory@23.11..", words=SELECT_WORDS, restart="23.02"),
-        row("list", "GresTypes", "The kinds of generic resources, such as gpu.", "", restart="23.02"),
+        row("list", "GresTypes", "The kinds of generic resources, such as gpu.", "", restart="23.02",
+            pattern=NAMES),
     ),
 )  # fmt: skip
 

@@ -13,7 +13,7 @@ from clusters.lifecycle import Status, Step, refusal
 from clusters.models import Node
 from clusters.nodes import Health
 from console.errors import Conflict, ConsoleError, Missing
-from console.page import close_dialog, render_dialog
+from console.page import close_dialog, opened_over, render_dialog
 from console.roles import Action
 from console.words import count, listed
 from slurm import operations
@@ -120,7 +120,7 @@ def _odd(verb: str, nodes: Sequence[Node]) -> str:
 def _back(request: HttpRequest, door: Door) -> str:
     """The page of the cluster that the dialog was opened over, else the list of nodes."""
     where = {"team": door.cluster.team.slug, "cluster": door.cluster.slug}
-    here = urlsplit(request.htmx.current_url or "") if request.htmx else None
-    if here and here.path.startswith(reverse("cluster", kwargs=where)):
+    here = urlsplit(opened_over(request))
+    if here.path.startswith(reverse("cluster", kwargs=where)):
         return f"{here.path}?{here.query}" if here.query else here.path
     return reverse("nodes", kwargs=where)
