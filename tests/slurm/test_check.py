@@ -71,6 +71,11 @@ def _one(text: str, version: str = "24.11", *, whole: bool = False) -> Problem:
         ("PrologFlags=NoHold,X11", "NoHold and X11 exclude each other", "Keep one"),
         ("LaunchParameters=enable_nss_slurm,disable_send_gids", "exclude each other", "Keep one"),
         ("CommunicationParameters=DisableIPv4", "leaves no way to connect", "EnableIPv6"),
+        ("FirstJobId=100\nMaxJobId=50", "FirstJobId 100 is more than MaxJobId 50", "Lower"),
+        ("MCSPlugin=mcs/group", "MCSPlugin mcs/group needs MCSParameters", "groups"),
+        ("MCSParameters=select", "MCSParameters needs MCSPlugin", "leave this out"),
+        ("PriorityCalcPeriod=INFINITE", "PriorityCalcPeriod “INFINITE” is not allowed", "at least 1"),
+        ("BcastExclude=lib", "BcastExclude “lib” is not a list of directories", "sbcast"),
         ("MinJobAge=1", "MinJobAge 1 is too short", "2 or more"),
     ],
 )  # fmt: skip
@@ -137,6 +142,20 @@ def test_every_default_of_a_users_key_passes_its_own_check(version: str) -> None
     found = [problem for problem in check_conf(text, version=version) if problem.blocking]
     assert text.count("\n") > 60
     assert found == []
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("NamespaceType=namespace/linux", "NamespaceType needs PrologFlags=Contain"),
+        ("TaskPluginParam=OOMKillStep", "oomkillstep needs task/cgroup"),
+        ("SlurmSchedLogLevel=1", "SlurmSchedLogLevel needs SlurmSchedLogFile"),
+        ("SelectTypeParameters=CR_CPU,CR_ONE_TASK_PER_CORE", "does not go with CR_CPU"),
+    ],
+)
+def test_whole_files_are_checked_against_what_the_platform_writes(text: str, words: str) -> None:
+    found = check_conf(f"ClusterName=x\n{text}\n", version="26.05", whole=True)
+    assert any(problem.blocking and words in problem.message and problem.line == 2 for problem in found)
 
 
 @pytest.mark.parametrize("version", RECORDED)
@@ -206,8 +225,10 @@ def test_versions_decide_what_is_known() -> None:
     )
     assert "only from Slurm 23.02" in _one("PreemptParameters=youngest_first", "22.05").message
     assert "last read by Slurm 23.02" in _one("ExtSensorsFreq=5", "24.11").message
-    assert _one("SchedulerParameters=no_env_cache", "26.05").message.count("is gone since 24.11") == 1
-    assert "exists only from 24.11" in _one("SchedulerParameters=bf_allow_magnetic_slot", "22.05").message
+    assert _one("SchedulerParameters=no_env_cache", "26.05").message.count("last known to Slurm 24.11") == 1
+    assert (
+        "exists only from Slurm 24.11" in _one("SchedulerParameters=bf_allow_magnetic_slot", "22.05").message
+    )
     assert check_conf("SchedulerParameters=no_env_cache", version="24.11.5") == ()
 
 
