@@ -5,6 +5,9 @@
 
 NAME = r"[a-z0-9_][a-z0-9_.@+-]*"
 NAMES = rf"{NAME}(,{NAME})*"
+# Directories name groups with blanks and domains (`lab\\domain users`).
+_GROUP = r"[a-z0-9_][a-z0-9_.@+\\ $-]*"
+GROUPS = rf"{_GROUP}(,{_GROUP})*"
 CODES = r"[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*"
 PORTS = r"[0-9]+(-[0-9]+)?"
 PORT_RANGE = r"[0-9]+-[0-9]+"
@@ -24,6 +27,7 @@ SAMPLINGS = rf"{_SAMPLING}(,{_SAMPLING})*"
 SHAPES = {
     NAME: "a name: letters, digits and . _ - @ +",
     NAMES: "a list of names with commas between them",
+    GROUPS: "a list of names with commas between them",
     CODES: "a list of exit codes such as 1,3-5",
     PORTS: "a port, or a range such as 6820-6830",
     PORT_RANGE: "a range of ports such as 60001-63000",
