@@ -1,7 +1,10 @@
 """The live socket of a cluster's pages: authorise, join, forward, and ask again when rights change."""
 
+from typing import Any
+
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
+from django.contrib.auth.models import AnonymousUser
 
 from clusters.access import Door, cluster_for
 from console import live
@@ -24,7 +27,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             await self.accept()
             await self.close(code=GONE if error.status == 404 else DENIED)
             return
-        self.topics = (live.cluster_topic(door.cluster.key), live.user_topic(self.scope["user"].pk))
+        self.topics = (live.cluster_topic(door.cluster.key), live.user_topic(door.membership.user_id))
         for topic in self.topics:
             await self.channel_layer.group_add(topic, self.channel_name)
         await self.accept()
@@ -45,4 +48,5 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
     @database_sync_to_async
     def _door(self) -> Door:
         route = self.scope["url_route"]["kwargs"]
-        return cluster_for(self.scope["user"], route["team"], route["cluster"], self.action)
+        user: Any = self.scope["user"] or AnonymousUser()
+        return cluster_for(user, route["team"], route["cluster"], self.action)

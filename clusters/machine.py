@@ -1,8 +1,9 @@
 """The life of a Change, as one pure table: `step(kind, status, outcome) -> Move`.
 
-`clusters.changes.run` performs what a Move asks for and feeds the outcome back; nothing else decides where a change
-goes. Kinds differ only in what failure means: an *edit* is rolled back to the base revision, a *create* has nothing to
-go back to and fails the cluster, an *end* (terminate, delete) can only be tried again.
+Pure. `clusters.run.run` performs what a Move asks for and feeds the outcome back; nothing else decides where
+a change goes. Kinds differ only in what failure means: an *edit* is rolled back to the base revision, a
+*create* has nothing to go back to and fails the cluster, an *end* (terminate, delete) can only be tried
+again.
 """
 
 from dataclasses import dataclass
@@ -34,7 +35,11 @@ LIVE = frozenset(
 
 
 class Kind(StrEnum):
-    """`EDIT` covers rollback to an older revision too: it is an edit whose new spec is an old one."""
+    """`EDIT` covers rollback to an older revision too: it is an edit whose new spec is an old one.
+
+    `RECONFIGURE` renders and applies the committed revision again; for a cluster that never had one, trying
+    again is `CREATE`.
+    """
 
     CREATE = "create"
     EDIT = "edit"
@@ -47,48 +52,74 @@ ENDINGS = frozenset({Kind.TERMINATE, Kind.DELETE})
 
 
 class Outcome(StrEnum):
-    """What happened when the effect of a status was performed."""
+    """What happened when the effect of a status was performed.
+
+    `GOOD` is an effect that reached its end, `APPLIED` one that wrote and now has to be judged. `WAITING` is
+    a verdict that is not in yet (look again), `UNSURE` an effect that may or may not have worked (perform it
+    again). `REFUSED` and `HOPELESS` are evidence, `LATE` is a deadline that has passed.
+    """
 
     STARTED = "started"
     GOOD = "good"
+    APPLIED = "applied"
     PROBLEMS = "problems"
     REFUSED = "refused"
     HOPELESS = "hopeless"
     LATE = "late"
     WAITING = "waiting"
+    UNSURE = "unsure"
+
+
+class Effect(StrEnum):
+    """What to perform. Every one may be performed twice."""
+
+    NOTHING = ""
+    CHECK = "check"
+    APPLY = "apply"
+    OBSERVE = "observe"
+    RESTORE = "restore"
+    CONFIRM = "confirm"
+    END = "end"
 
 
 @dataclass(frozen=True)
 class Move:
-    """Where the change goes. `effect` is what to perform there: check, apply, observe, restore or nothing."""
+    """Where the change goes, and what to perform there."""
 
     status: ChangeStatus
-    effect: str = ""
+    effect: Effect = Effect.NOTHING
 
 
-S, O = ChangeStatus, Outcome
+S, O, E = ChangeStatus, Outcome, Effect
+BAD = (O.REFUSED, O.HOPELESS, O.LATE)
 
 FORWARD: dict[tuple[ChangeStatus, Outcome], Move] = {
-    (S.PROPOSED, O.STARTED): Move(S.CHECKING, "check"),
-    (S.CHECKING, O.GOOD): Move(S.APPLYING, "apply"),
+    (S.PROPOSED, O.STARTED): Move(S.CHECKING, E.CHECK),
+    (S.CHECKING, O.GOOD): Move(S.APPLYING, E.APPLY),
+    (S.CHECKING, O.UNSURE): Move(S.CHECKING, E.CHECK),
     (S.CHECKING, O.PROBLEMS): Move(S.REJECTED),
     (S.CHECKING, O.LATE): Move(S.REJECTED),
-    (S.APPLYING, O.GOOD): Move(S.OBSERVING, "observe"),
+    (S.APPLYING, O.APPLIED): Move(S.OBSERVING, E.OBSERVE),
+    (S.APPLYING, O.UNSURE): Move(S.APPLYING, E.APPLY),
     (S.OBSERVING, O.GOOD): Move(S.COMMITTED),
-    (S.OBSERVING, O.WAITING): Move(S.OBSERVING, "observe"),
+    (S.OBSERVING, O.WAITING): Move(S.OBSERVING, E.OBSERVE),
+    (S.ROLLING_BACK, O.APPLIED): Move(S.ROLLING_BACK, E.CONFIRM),
+    (S.ROLLING_BACK, O.UNSURE): Move(S.ROLLING_BACK, E.RESTORE),
     (S.ROLLING_BACK, O.GOOD): Move(S.ROLLED_BACK),
-    (S.ROLLING_BACK, O.WAITING): Move(S.ROLLING_BACK, "restore"),
-    (S.ROLLING_BACK, O.REFUSED): Move(S.STUCK),
-    (S.ROLLING_BACK, O.HOPELESS): Move(S.STUCK),
-    (S.ROLLING_BACK, O.LATE): Move(S.STUCK),
+    (S.ROLLING_BACK, O.WAITING): Move(S.ROLLING_BACK, E.CONFIRM),
+    **{(S.ROLLING_BACK, bad): Move(S.STUCK) for bad in BAD},
 }
-BAD = (O.REFUSED, O.HOPELESS, O.LATE)
-RESUME: dict[ChangeStatus, Move] = {
-    S.PROPOSED: Move(S.CHECKING, "check"),
-    S.CHECKING: Move(S.CHECKING, "check"),
-    S.APPLYING: Move(S.APPLYING, "apply"),
-    S.OBSERVING: Move(S.OBSERVING, "observe"),
-    S.ROLLING_BACK: Move(S.ROLLING_BACK, "restore"),
+# Terminating and deleting ask the platform nothing beforehand and leave nothing to judge.
+ENDING: dict[tuple[ChangeStatus, Outcome], Move] = {
+    (S.PROPOSED, O.STARTED): Move(S.APPLYING, E.END),
+    (S.APPLYING, O.GOOD): Move(S.COMMITTED),
+    (S.APPLYING, O.UNSURE): Move(S.APPLYING, E.END),
+}
+RESUME: dict[ChangeStatus, Effect] = {
+    S.CHECKING: E.CHECK,
+    S.APPLYING: E.APPLY,
+    S.OBSERVING: E.OBSERVE,
+    S.ROLLING_BACK: E.RESTORE,
 }
 
 
@@ -96,15 +127,23 @@ def step(kind: Kind, status: ChangeStatus, outcome: Outcome) -> Move:
     """The next move. Raises KeyError for a pair that cannot happen, which is a fault in the caller."""
     if status in (S.APPLYING, S.OBSERVING) and outcome in BAD:
         return _setback(kind)
-    return FORWARD[status, outcome]
+    return (ENDING if kind in ENDINGS else FORWARD)[status, outcome]
 
 
-def resume(status: ChangeStatus) -> Move:
-    """The move of a worker that finds a change as another one left it: every effect may be performed twice."""
-    return RESUME[status]
+def resume(kind: Kind, status: ChangeStatus) -> Move:
+    """The move of a worker that finds a change as another one left it."""
+    if status is S.PROPOSED:
+        return step(kind, status, O.STARTED)
+    return Move(status, E.END if kind in ENDINGS else RESUME[status])
 
 
 def _setback(kind: Kind) -> Move:
     if kind is Kind.EDIT:
-        return Move(S.ROLLING_BACK, "restore")
+        return Move(S.ROLLING_BACK, E.RESTORE)
     return Move(S.FAILED) if kind is Kind.CREATE else Move(S.STUCK)
+
+
+def gives_way(live: Kind, to: Kind) -> bool:
+    """Whether a live change may be given up for a new one: only a creation, to be tried again or to be
+    ended."""
+    return live is Kind.CREATE and to in (Kind.CREATE, Kind.TERMINATE)

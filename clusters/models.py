@@ -5,11 +5,14 @@ written by the watcher only.
 """
 
 import secrets
+from typing import Any
 
 from django.conf import settings
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Q
+from django.utils import timezone
 
+from clusters import authority
 from clusters import spec as specs
 from clusters.lifecycle import Status
 from clusters.machine import LIVE, ChangeStatus
@@ -95,6 +98,7 @@ class Cluster(models.Model):
     status_why = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     revision = models.ForeignKey("Revision", null=True, on_delete=models.PROTECT, related_name="+")
+    ssh_ca = models.TextField(blank=True, editable=False)
 
     observed_at = models.DateTimeField(null=True)
     tried_at = models.DateTimeField(null=True)
@@ -114,13 +118,25 @@ class Cluster(models.Model):
     def __str__(self) -> str:
         return f"{self.team}/{self.slug}"
 
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """A new cluster gets its SSH authority with its row, or neither comes to be."""
+        with transaction.atomic():
+            if self._state.adding and not self.ssh_ca:
+                self.ssh_ca = authority.establish(self.key)
+            super().save(*args, **kwargs)
+
     @property
     def ref(self) -> ClusterRef:
-        return ClusterRef(key=self.key, name=self.slug, team=self.team.slug, region=self.region.config)
+        return ClusterRef(self.key, self.slug, self.team.slug, self.region.config, self.ssh_ca)
 
     @property
     def provisioner(self) -> Provisioner:
         return provisioner_named(self.region.provisioner, self.ref)
+
+    def enter(self, status: Status, why: str = "") -> None:
+        """Write a new status with its reason, and nothing else of the row."""
+        self.status, self.status_at, self.status_why = status, timezone.now(), why
+        self.save(update_fields=["status", "status_at", "status_why"])
 
     @property
     def spec(self) -> specs.ClusterSpec:

@@ -1,5 +1,14 @@
 """Pages of a team's clusters, below /t/<team>/."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from clusters.views import changes, clusters, create
+
+urlpatterns = [
+    path("", clusters.clusters, name="clusters"),
+    path("clusters/new/", create.create, name="cluster-new"),
+    path("clusters/new/preview/", create.preview, name="cluster-preview"),
+    path("c/<slug:cluster>/changes/", changes.changes, name="changes"),
+    path("c/<slug:cluster>/changes/<int:number>/", changes.change, name="change"),
+    path("c/<slug:cluster>/changes/<int:number>/rollback/", changes.rollback, name="rollback"),
+]

@@ -73,5 +73,5 @@ def team_view(
     return decorate
 
 
-def teams_of(user: User) -> list[Team]:
-    return list(Team.objects.filter(memberships__user=user).order_by("slug"))
+def teams_of(user: User | AnonymousUser) -> list[Team]:
+    return list(Team.objects.filter(memberships__user_id=user.pk or 0).order_by("slug"))

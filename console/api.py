@@ -1,9 +1,12 @@
-"""The API's routes, put together from each app's `api.py`."""
+"""The API's routes, put together from each app's own."""
 
-from django.urls import path
+from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
 urlpatterns = [
+    # The API answers for itself who is signed in: 401 with a problem document, never a redirect to a form.
+    path("v1/", include("clusters.api.urls")),
+    path("v1/", include("slurm.api.urls")),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
     path("docs/", SpectacularSwaggerView.as_view(url_name="schema"), name="api-docs"),
 ]

@@ -1,10 +1,13 @@
 """Pushing to open pages: the one sender to the channel layer.
 
-A message holds state, never a delta: rendered fragments to be swapped by element id, names of regions that should fetch
-themselves again, and the time of the look they came from. Delivery is at most once; a page that reconnects fetches
-every live region again. A fragment is rendered here once for all viewers, so it may hold no control and no secret.
+A message holds state, never a delta: rendered fragments to be swapped by element id, names of regions that
+should fetch themselves again, and the time of the look they came from. Delivery is at most once; a page that
+reconnects fetches every live region again. A fragment is rendered here once for all viewers, so it may hold
+no control and no secret.
 """
 
+import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +15,10 @@ from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.db import transaction
 from django.template.loader import render_to_string
+from redis.exceptions import RedisError
+
+SEND_S = 2.0
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,11 @@ def user_topic(pk: int) -> str:
 def publish(
     topic: str, fragments: Sequence[Fragment] = (), *, refresh: Sequence[str] = (), **facts: object
 ) -> None:
-    """Send once the current transaction has committed (at once outside of one). Never raises for an absent viewer."""
+    """Send once the current transaction has committed (at once outside of one).
+
+    Never raises, neither for an absent viewer nor for an absent Redis (logged, and given up after 2 s): what
+    is shown must not decide what is done.
+    """
     message = {
         "type": "live.push",
         "fragments": [{"id": f.id, "html": f.html} for f in fragments],
@@ -54,4 +65,13 @@ def publish(
 
 
 def _send(topic: str, message: dict[str, object]) -> None:
-    async_to_sync(get_channel_layer().group_send)(topic, message)
+    try:
+        async_to_sync(_sent_in_time)(topic, message)
+    except (OSError, RedisError, TimeoutError) as error:
+        log.warning("pages not told: topic %s: %r", topic, error)
+
+
+async def _sent_in_time(topic: str, message: dict[str, object]) -> None:
+    layer = get_channel_layer()
+    assert layer is not None, "settings.CHANNEL_LAYERS names one"
+    await asyncio.wait_for(layer.group_send(topic, message), SEND_S)

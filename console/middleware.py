@@ -6,7 +6,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 
 from console.errors import ConsoleError
-from console.page import render_page
+from console.page import render_error
 
 POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; style-src-attr 'unsafe-inline'; "
@@ -41,4 +41,4 @@ class ErrorPages:
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, ConsoleError):
             return None
-        return render_page(request, "console/error.html", {"error": error}, status=error.status)
+        return render_error(request, error)

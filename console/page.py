@@ -1,11 +1,20 @@
 """Answering a browser: the only place that looks at `request.htmx`.
 
 Every dialog is also a page: opened by htmx it arrives in the page's <dialog>, opened in a tab it is a whole page. The
-template extends `base`, which is chosen here.
+template extends `base`, which is chosen here. `shell` is what the frame around every page shows.
 """
+
+from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
+from django.utils.functional import SimpleLazyObject
+from django_htmx.middleware import HtmxDetails
+
+from console.access import teams_of
+from console.errors import ConsoleError
+from console.models import Membership, Team, User
 
 
 def render_page(
@@ -13,6 +22,16 @@ def render_page(
 ) -> HttpResponse:
     """A whole page, or only its main part when htmx navigates."""
     return render(request, template, {"base": "base.html", **context}, status=status)
+
+
+def render_region(
+    request: HttpRequest, template: str, region: str, context: dict[str, object]
+) -> HttpResponse:
+    """A whole page, or only its live region when htmx or `live.js` fetches that: same address, same context."""
+    alone = bool(_htmx(request)) or "X-Live" in request.headers
+    response = render(request, region if alone else template, {"base": "base.html", **context})
+    patch_vary_headers(response, ["HX-Request", "X-Live"])
+    return response
 
 
 def render_dialog(
@@ -23,12 +42,53 @@ def render_dialog(
     return render(request, template, {"base": base, **context}, status=status)
 
 
+def render_error(request: HttpRequest, error: ConsoleError) -> HttpResponse:
+    """A page; in the dialog, a dialog; in any other fragment, a notice."""
+    base = "dialog.html" if _in_dialog(request) else "notice.html" if _htmx(request) else "base.html"
+    return render(request, "console/error.html", {"base": base, "error": error}, status=error.status)
+
+
 def close_dialog(request: HttpRequest, url: str) -> HttpResponse:
     """After a successful POST: go to `url`, from a dialog and from a page alike."""
-    if request.htmx:
+    if _htmx(request):
         return HttpResponse(status=204, headers={"HX-Redirect": url})
     return HttpResponseRedirect(url)
 
 
+def opened_over(request: HttpRequest) -> str:
+    """The address of the page that a dialog lies over; empty outside of a dialog."""
+    return _htmx(request).current_url or ""
+
+
 def _in_dialog(request: HttpRequest) -> bool:
-    return bool(request.htmx) and request.htmx.target == "dialog"
+    htmx = _htmx(request)
+    return bool(htmx) and htmx.target == "dialog"
+
+
+def _htmx(request: HttpRequest) -> HtmxDetails:
+    details: HtmxDetails = request.htmx  # type: ignore[attr-defined]  # its middleware puts it there
+    return details
+
+
+@dataclass(frozen=True)
+class Shell:
+    """The frame: the person's teams and the one that the page belongs to, if they are in it."""
+
+    teams: list[Team]
+    team: Team | None
+    role: str
+
+
+def shell(request: HttpRequest) -> dict[str, object]:
+    """Context processor. Lazy: fragments that show no frame cost no query."""
+    return {"shell": SimpleLazyObject(lambda: _shell(request))}
+
+
+def _shell(request: HttpRequest) -> Shell:
+    if not isinstance(request.user, User):
+        return Shell([], None, "")
+    slug = request.resolver_match.kwargs.get("team") if request.resolver_match else None
+    teams = teams_of(request.user)
+    team = next((team for team in teams if team.slug == slug), None)
+    membership = Membership.objects.filter(team=team, user=request.user).first() if team else None
+    return Shell(teams, team, membership.role if membership else "")

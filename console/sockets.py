@@ -1,9 +1,17 @@
 """Every socket route. Each consumer names its `action`; `tests/test_doors.py` checks that none is missing."""
 
+from typing import Any
+
 from django.urls import path
 
 from clusters.consumers import LiveConsumer
+from slurm.consumers import TerminalConsumer
 
+CLUSTER = "ws/t/<slug:team>/c/<slug:cluster>"
+
+# Django's `path` is typed for views; an ASGI application goes through it unharmed, as Channels documents.
+route: Any = path
 websocket_urlpatterns = [
-    path("ws/t/<slug:team>/c/<slug:cluster>/live", LiveConsumer.as_asgi()),
+    route(f"{CLUSTER}/live", LiveConsumer.as_asgi()),
+    route(f"{CLUSTER}/terminal", TerminalConsumer.as_asgi()),
 ]

@@ -4,12 +4,14 @@ from django.contrib import admin
 from django.urls import include, path
 
 from console import views
+from slurm.views.jobs import team_jobs
 
 urlpatterns = [
     path("", views.home, name="home"),
     path("sign-in/", views.SignIn.as_view(), name="sign-in"),
     path("sign-out/", views.SignOut.as_view(), name="sign-out"),
     path("t/<slug:team>/", include("clusters.urls")),
+    path("t/<slug:team>/jobs/", team_jobs, name="team-jobs"),
     path("t/<slug:team>/c/<slug:cluster>/", include("slurm.urls")),
     path("api/", include("console.api")),
     path("admin/", admin.site.urls),

@@ -1,0 +1,43 @@
+# Quarterdeck. `make help` lists what there is. A fresh machine needs Python 3.11 and make; the rest comes by itself.
+PYTHON ?= python3
+BIN := .venv/bin
+# For tools that read the settings without a console: no secret of any use.
+NO_SECRETS := SECRET_KEY=none SEALING_KEYS=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=
+
+.PHONY: help run test lint bench screens vendor prepare-test lock clean
+
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+run: ## run the whole console with a demo cluster until Ctrl-C; PORT= chooses the port (8000)
+	@$(PYTHON) deploy/prepare.py run
+	@exec $(BIN)/python -m console.run --with-parent
+
+test: lint ## check and test everything, browser included
+	@$(BIN)/python -m pytest $(TESTS)
+
+lint: prepare-test ## ruff, mypy and the import contracts
+	@$(BIN)/ruff check .
+	@$(NO_SECRETS) $(BIN)/mypy
+	@$(NO_SECRETS) $(BIN)/lint-imports
+
+bench: prepare-test ## measure: jobs and node pages, the watcher's tick, slurm.conf
+	@$(BIN)/python -m tests.bench
+
+screens: prepare-test ## take the pictures in docs/screens from a demo
+	@$(BIN)/python -m pytest tests/screens --screens docs/screens
+
+vendor: ## fetch the front-end files into static/vendor
+	@$(PYTHON) deploy/prepare.py vendor
+
+prepare-test:
+	@$(PYTHON) deploy/prepare.py test
+
+LOCK := $(BIN)/uv pip compile pyproject.toml --universal --generate-hashes --no-header --no-emit-index-url --no-annotate
+lock: prepare-test ## make the locks anew from pyproject.toml
+	@$(BIN)/python -m pip install --quiet uv
+	$(LOCK) --output-file requirements.lock
+	$(LOCK) --group dev --constraint requirements.lock --output-file requirements-dev.lock
+
+clean: ## delete everything that was made here: environment, data, front-end files
+	@$(PYTHON) deploy/clean.py

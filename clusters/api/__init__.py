@@ -1,0 +1,1 @@
+"""The REST API of teams and clusters, below /api/v1/."""

@@ -1,0 +1,77 @@
+"""What every API view stands on: the declared action for each method, the open door, and pages of lists."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
+from rest_framework.views import APIView
+
+from clusters.access import Door, cluster_for
+from console.access import membership_for
+from console.errors import Problem, Rejected
+from console.models import Membership
+from console.roles import Action
+
+PAGE_SIZE = 100
+MOST_PER_PAGE = 1000
+
+
+class ActionView(APIView):
+    """`actions` maps each method to what it asks of the person: a method that is not in it does not exist."""
+
+    actions: ClassVar[Mapping[str, Action]] = {}
+
+    def action_of(self, request: Request) -> Action:
+        """The declared action; browsing a POST-only route asks for what its POST asks for."""
+        return self.actions.get(request.method or "", next(iter(self.actions.values())))
+
+
+class TeamView(ActionView):
+    """A view below /teams/<team>/: `self.membership` is the caller's."""
+
+    membership: Membership
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        self.membership = membership_for(request.user, kwargs["team"], self.action_of(request))
+
+
+class ClusterView(ActionView):
+    """A view below /teams/<team>/clusters/<cluster>/: `self.door` is open."""
+
+    door: Door
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        self.door = cluster_for(request.user, kwargs["team"], kwargs["cluster"], self.action_of(request))
+
+
+def page_of(request: Request, rows: "QuerySet[Any]", serializer: type[BaseSerializer[Any]]) -> Response:
+    """`{"results": [...], "next": url or null}`, `?offset=` and `?limit=` (at most 1000)."""
+    offset = whole_number(request, "offset", default=0, most=10_000_000)
+    limit = whole_number(request, "limit", default=PAGE_SIZE, most=MOST_PER_PAGE)
+    found = list(rows[offset : offset + limit + 1])
+    query = request.query_params.copy()
+    query["offset"] = str(offset + limit)
+    following = request.build_absolute_uri(f"?{query.urlencode()}") if len(found) > limit else None
+    return Response({"results": serializer(found[:limit], many=True).data, "next": following})
+
+
+def whole_number(request: Request, name: str, *, default: int, most: int) -> int:
+    """A query parameter between 0 and `most`. Raises Rejected at that parameter."""
+    text = request.query_params.get(name, str(default))
+    if not (text.isascii() and text.isdigit() and int(text) <= most):
+        raise Rejected(
+            "The list was not read.", (Problem(name, f"{name} must be a whole number up to {most}."),)
+        )
+    return int(text)
+
+
+def checked(serializer: BaseSerializer[Any]) -> Mapping[str, Any]:
+    """The validated body. Raises DRF's ValidationError, which the problem handler puts into words by field."""
+    serializer.is_valid(raise_exception=True)
+    data: Mapping[str, Any] = serializer.validated_data
+    return data

@@ -1,0 +1,21 @@
+"""Routes of the API of teams, clusters and changes, below /api/v1/."""
+
+from django.urls import path
+
+from clusters.api import changes, clusters
+
+CLUSTER = "teams/<slug:team>/clusters/<slug:cluster>"
+
+urlpatterns = [
+    path("teams", clusters.Teams.as_view(), name="api-teams"),
+    path("teams/<slug:team>/clusters", clusters.Clusters.as_view(), name="api-clusters"),
+    path(CLUSTER, clusters.ClusterDetail.as_view(), name="api-cluster"),
+    path(f"{CLUSTER}/actions/reconfigure", clusters.Reconfigure.as_view(), name="api-reconfigure"),
+    path(f"{CLUSTER}/actions/scale", clusters.Scale.as_view(), name="api-scale"),
+    path(f"{CLUSTER}/actions/terminate", clusters.Terminate.as_view(), name="api-terminate"),
+    path(f"{CLUSTER}/actions/delete", clusters.Delete.as_view(), name="api-delete"),
+    path(f"{CLUSTER}/changes", changes.Changes.as_view(), name="api-changes"),
+    path(f"{CLUSTER}/changes/<int:number>", changes.ChangeDetail.as_view(), name="api-change"),
+    path(f"{CLUSTER}/revisions", changes.Revisions.as_view(), name="api-revisions"),
+    path(f"{CLUSTER}/revisions/<int:number>/rollback", changes.Rollback.as_view(), name="api-rollback"),
+]

@@ -1,0 +1,39 @@
+"""What a region offers, and what of a spec it does not: plans, their shapes and sizes, and images."""
+
+from collections.abc import Iterator
+
+from clusters.models import Image, Plan, Region
+from clusters.spec import ClusterSpec, Shape
+from console.errors import Problem
+
+
+def most_nodes(region: Region) -> dict[str, int]:
+    """How many nodes a group of each plan may have."""
+    return dict(region.plans.values_list("slug", "most_nodes"))
+
+
+def inventory_problems(region: Region, spec: ClusterSpec, before: ClusterSpec | None) -> tuple[Problem, ...]:
+    """What `spec` asks for and the region does not offer. What the cluster already has is not questioned."""
+    return (*_plans(region, spec, before), *_image(spec, before))
+
+
+def _plans(region: Region, spec: ClusterSpec, before: ClusterSpec | None) -> Iterator[Problem]:
+    had = {group.shape for group in before.groups} if before else set()
+    offered: dict[str, Shape] = {plan.slug: plan.shape for plan in Plan.objects.filter(region=region)}
+    for index, group in enumerate(spec.groups):
+        if group.shape not in had and offered.get(group.shape.plan) != group.shape:
+            yield Problem(
+                f"groups[{index}].shape.plan",
+                f"{region.slug} has no plan {group.shape.plan} of this shape.",
+                "Choose one of the region's plans.",
+            )
+
+
+def _image(spec: ClusterSpec, before: ClusterSpec | None) -> Iterator[Problem]:
+    if before and (before.image, before.slurm_version) == (spec.image, spec.slurm_version):
+        return
+    image = Image.objects.filter(slug=spec.image, enabled=True).first()
+    if image is None:
+        yield Problem("image", f"There is no image {spec.image}.", "Choose one of the list.")
+    elif image.slurm_version != spec.slurm_version:
+        yield Problem("slurm_version", f"Image {image.slug} carries Slurm {image.slurm_version}.")

@@ -1,0 +1,133 @@
+"""Who works on a change at this moment: one worker, for as long as it keeps saying so.
+
+A lease is a token and a time on the change's row. Every write of a worker is guarded by its token, so that a
+worker that was thought dead and comes back finds nothing to write to and stops. Used by `clusters.run` and
+`clusters.tasks` alone. Times come from the clock given, never from the database, so that tests turn it by
+hand.
+"""
+
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from clusters.machine import LIVE
+from clusters.models import Change, ChangeLine
+
+LEASE_S = 15.0
+BEAT_S = 4.0
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Clock:
+    now: Callable[[], datetime] = timezone.now
+    sleep: Callable[[float], None] = time.sleep
+
+
+class LeaseLost(Exception):
+    """Another worker has the change, or it was given up. Stop quietly: nothing was written."""
+
+
+class Lease:
+    """A worker's hold on one change. `change` is kept as written."""
+
+    def __init__(self, change: Change, token: str, clock: Clock) -> None:
+        self.change = change
+        self.token = token
+        self.clock = clock
+
+    def write(self, **fields: object) -> None:
+        """Update the change and prolong the hold. Raises LeaseLost when it is no longer ours or no longer
+        live."""
+        fields.setdefault("lease_until", self.clock.now() + timedelta(seconds=LEASE_S))
+        ours = Change.objects.filter(pk=self.change.pk, lease_token=self.token, status__in=LIVE)
+        if not ours.update(**fields):
+            raise LeaseLost(str(self.change))
+        for name, value in fields.items():
+            setattr(self.change, name, value)
+
+    def say(self, text: str, tone: str = "ok") -> None:
+        """Append one sentence to the change's log. Raises LeaseLost."""
+        with transaction.atomic():
+            self.write()
+            ChangeLine.objects.create(change=self.change, text=text, tone=tone)
+
+    def hold(self) -> None:
+        """Prolong without writing anything, even when the change was given up: the worker is still busy
+        with it."""
+        until = self.clock.now() + timedelta(seconds=LEASE_S)
+        self._held().update(lease_until=until)
+
+    def release(self) -> None:
+        self._held().update(lease_until=None)
+
+    def _held(self) -> QuerySet[Change]:
+        return Change.objects.filter(pk=self.change.pk, lease_token=self.token, lease_until__isnull=False)
+
+
+def take(change_id: int, clock: Clock) -> Lease | None:
+    """The lease of a live change that nobody holds, in one conditional update; None when there is none to
+    take.
+
+    A worker that still holds an earlier, given-up change of the same cluster keeps the next one waiting, so
+    that two never work on one cluster. Time during which nobody held the change does not count against its
+    deadline.
+    """
+    now, token = clock.now(), secrets.token_hex(16)
+    before = Change.objects.filter(pk=change_id).values_list("lease_until", flat=True).first()
+    free = free_at(now).filter(pk=change_id)
+    until = now + timedelta(seconds=LEASE_S)
+    if not free.update(lease_token=token, lease_until=until, attempts=F("attempts") + 1):
+        return None
+    change = Change.objects.select_related(
+        "cluster__team", "cluster__region", "cluster__revision", "base", "revision", "by"
+    ).get(pk=change_id)
+    lease = Lease(change, token, clock)
+    if before is not None and change.deadline is not None:
+        lease.write(deadline=change.deadline + max(now - before, timedelta()))
+    return lease
+
+
+def free_at(now: datetime) -> QuerySet[Change]:
+    """Live changes that a worker may take: never begun, or left by one that died."""
+    elsewhere = Change.objects.filter(cluster=OuterRef("cluster"), lease_until__gte=now).exclude(
+        pk=OuterRef("pk")
+    )
+    return Change.objects.filter(
+        Q(lease_until=None) | Q(lease_until__lt=now), ~Exists(elsewhere), status__in=LIVE
+    ).order_by()
+
+
+@contextmanager
+def beating(lease: Lease) -> Iterator[None]:
+    """Hold the lease from a second thread, through effects that say nothing for longer than it lasts."""
+    done = threading.Event()
+    thread = threading.Thread(target=_beat, args=(lease, done), name=f"lease-{lease.change.pk}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join(timeout=BEAT_S)
+
+
+def _beat(lease: Lease, done: threading.Event) -> None:
+    try:
+        while not done.wait(BEAT_S):
+            try:
+                lease.hold()
+            except DatabaseError as error:
+                # The lease runs out if this lasts, and the next guarded write says so.
+                log.warning("lease not prolonged: change %s: %s", lease.change.pk, error)
+                connection.close()
+    finally:
+        connection.close()

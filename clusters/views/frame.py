@@ -1,0 +1,205 @@
+"""What stands around the pages of clusters: the rail's list, and a cluster's header, tabs and menu.
+
+`cluster_frame` is what `clusters/cluster.html` asks for; a page that extends it gives `door` and the name of its tab.
+Nothing here decides what is allowed: it asks the door and `clusters.lifecycle`, and passes their reasons on.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
+from django.utils.functional import SimpleLazyObject
+
+from clusters.access import Door
+from clusters.lifecycle import Status, Step, allows, refusal
+from clusters.models import Change, Cluster
+from clusters.spec import CPU_GROUP, GPU_GROUP
+from console.models import User
+from console.roles import Action, least_role
+
+WATCHED = frozenset({Status.CREATING, Status.RUNNING, Status.FAILED})
+MOST_IN_RAIL = 8
+TABS = (
+    ("Overview", "cluster"),
+    ("Nodes", "nodes"),
+    ("Partitions", "partitions"),
+    ("Jobs", "jobs"),
+    ("Slurm configuration", "slurm-conf"),
+    ("Volumes", "cluster-volumes"),
+    ("Terminal", "terminal"),
+    ("Changes", "changes"),
+)
+# Label, icon, route, what it asks of the role and of the lifecycle. A route that does not exist is not offered.
+MENU = (
+    ("Scale", "arrows-diagonal", "scale", Action.CHANGE_CLUSTER, Step.CHANGE),
+    ("Reconfigure", "refresh", "reconfigure", Action.CHANGE_CLUSTER, Step.RECONFIGURE),
+    ("Restart services", "rotate-clockwise", "restart", Action.RESTART_CLUSTER, Step.RESTART),
+    ("Clone", "copy", "cluster-new", Action.CREATE_CLUSTER, Step.CLONE),
+    ("Terminate", "power", "terminate", Action.TERMINATE_CLUSTER, Step.TERMINATE),
+    ("Delete", "trash", "delete", Action.DELETE_CLUSTER, Step.DELETE),
+)
+
+
+@dataclass(frozen=True)
+class Tab:
+    label: str
+    name: str
+    url: str
+    count: int | None
+
+
+@dataclass(frozen=True)
+class Item:
+    """An entry of the menu. `why_not` is a sentence when the person may not; then there is no link."""
+
+    label: str
+    icon: str
+    name: str
+    url: str
+    why_not: str
+
+    @property
+    def is_ending(self) -> bool:
+        return self.name in {"terminate", "delete"}
+
+    @property
+    def is_dialog(self) -> bool:
+        return self.name != "cluster-new"
+
+
+@dataclass(frozen=True)
+class Frame:
+    cluster: Cluster
+    facts: str
+    tabs: tuple[Tab, ...]
+    menu: tuple[Item, ...]
+    live_url: str
+    tick_s: float
+    age_s: float | None
+    is_watched: bool
+    live_change: Change | None
+    stuck_change: Change | None
+
+    @property
+    def scale(self) -> Item | None:
+        return next((item for item in self.menu if item.name == "scale" and not item.why_not), None)
+
+    @property
+    def terminal(self) -> Tab | None:
+        is_up = self.cluster.status == Status.RUNNING
+        return next((tab for tab in self.tabs if tab.name == "terminal" and is_up), None)
+
+
+def cluster_frame(door: Door) -> Frame:
+    """Five small queries, whatever the cluster's size."""
+    cluster = door.cluster
+    newest = cluster.changes.order_by("-number").first()
+    return Frame(
+        cluster=cluster,
+        facts=facts_of(cluster),
+        tabs=_tabs(cluster),
+        menu=_menu(door),
+        live_url=f"/ws/t/{cluster.team.slug}/c/{cluster.slug}/live",
+        tick_s=settings.WATCH_TICK_S,
+        age_s=_age_s(cluster),
+        is_watched=cluster.status in WATCHED,
+        live_change=newest if newest and newest.is_live else None,
+        stuck_change=newest if newest and newest.status == "stuck" else None,
+    )
+
+
+def facts_of(cluster: Cluster) -> str:
+    """`Slurm 24.11 · 4 × 8 H200 · local`, as far as it is known."""
+    spec = cluster.spec
+    gpus = spec.group(GPU_GROUP)
+    cpus = spec.group(CPU_GROUP)
+    parts = [f"Slurm {spec.slurm_version}"]
+    if gpus and gpus.ordinals:
+        parts.append(f"{len(gpus.ordinals)} × {gpus.shape.gpus} {gpus.shape.gpu_model or 'GPUs'}")
+    if cpus and cpus.ordinals:
+        parts.append(f"{len(cpus.ordinals)} CPU workers" if len(cpus.ordinals) > 1 else "1 CPU worker")
+    return " · ".join([*parts, cluster.region.slug])
+
+
+def _age_s(cluster: Cluster) -> float | None:
+    if cluster.observed_at is None:
+        return None
+    return max(timezone.now() - cluster.observed_at, timedelta()).total_seconds()
+
+
+def _tabs(cluster: Cluster) -> tuple[Tab, ...]:
+    where = {"team": cluster.team.slug, "cluster": cluster.slug}
+    counts = {
+        "nodes": cluster.nodes.count(),
+        "partitions": cluster.observed_partitions.count(),
+        # `jobs` is what slurm.models.Job calls its way back; clusters does not import slurm.
+        "jobs": cluster.jobs.filter(is_finished=False).count(),
+        "changes": cluster.changes.count(),
+    }
+    return tuple(
+        Tab(label, name, url, counts.get(name)) for label, name in TABS if (url := _url(name, **where))
+    )
+
+
+def _menu(door: Door) -> tuple[Item, ...]:
+    cluster = door.cluster
+    where = {"team": cluster.team.slug, "cluster": cluster.slug}
+    items = []
+    for label, icon, name, action, step in MENU:
+        if name == "cluster-new":
+            url = f"{_url(name, team=cluster.team.slug)}?from={cluster.slug}"
+        else:
+            url = _url(name, **where)
+        if url and allows(Status(cluster.status), step):
+            items.append(Item(label, icon, name, url, why_not(door, action, step)))
+    return tuple(items)
+
+
+def why_not(door: Door, action: Action, step: Step) -> str:
+    """One sentence saying why this person may not do this now; empty when they may."""
+    status = Status(door.cluster.status)
+    if not allows(status, step):
+        return refusal(status, step)
+    if not door.may(action):
+        return f"Needs the role {least_role(action).value}; you are {door.membership.role}."
+    return ""
+
+
+def _url(name: str, **where: str) -> str:
+    try:
+        return reverse(name, kwargs=where)
+    except NoReverseMatch:
+        return ""
+
+
+@dataclass(frozen=True)
+class Rail:
+    """The team's clusters, the one that the page is about, and the entry that is lit."""
+
+    clusters: list[Cluster]
+    count: int
+    inside: Cluster | None
+    at: str
+
+
+def rail(request: HttpRequest) -> dict[str, object]:
+    """Context processor. Lazy: fragments that show no rail cost no query."""
+    return {"rail": SimpleLazyObject(lambda: _rail(request))}
+
+
+def _rail(request: HttpRequest) -> Rail:
+    match = request.resolver_match
+    if not match or not isinstance(request.user, User):
+        return Rail([], 0, None, "")
+    of_team = Cluster.objects.filter(
+        team__slug=match.kwargs.get("team"), team__memberships__user=request.user
+    ).exclude(status=Status.DELETED)
+    clusters = list(of_team.order_by("slug"))
+    inside = next((cluster for cluster in clusters if cluster.slug == match.kwargs.get("cluster")), None)
+    shown = clusters[:MOST_IN_RAIL]
+    if inside and inside not in shown:
+        shown[-1] = inside
+    return Rail(shown, len(clusters), inside, match.url_name or "")

@@ -1,0 +1,87 @@
+"""Creating's steps and a cluster's services, from what the watcher saw (`Cluster.parts`)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from clusters.models import Cluster
+
+STALLED_AFTER_S = 60
+KINDS = (
+    ("accounting", "Accounting"),
+    ("controller", "Controller"),
+    ("rest", "REST service"),
+    ("worker", "Workers"),
+    ("login", "Login node"),
+)
+TONES = {"up": "ok", "starting": "busy", "down": "bad", "absent": "idle"}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of Creating. `took_s` counts from the cluster's beginning to the step's being up."""
+
+    kind: str
+    label: str
+    state: str
+    up: int
+    of: int
+    detail: str
+    took_s: float | None
+    waits_s: float | None
+
+    @property
+    def tone(self) -> str:
+        return TONES.get(self.state, "idle")
+
+    @property
+    def is_stalled(self) -> bool:
+        return self.state == "down" or (self.waits_s or 0) > STALLED_AFTER_S
+
+
+def steps_of(cluster: Cluster) -> list[Step]:
+    """In the order in which they come up; kinds that this platform never reports are left out."""
+    parts = [part for part in cluster.parts if isinstance(part, dict)]
+    steps = []
+    for kind, label in KINDS:
+        of_kind = [part for part in parts if part.get("kind") == kind]
+        if of_kind or kind != "rest":
+            steps.append(_step(cluster, kind, label, of_kind))
+    return steps
+
+
+def _step(cluster: Cluster, kind: str, label: str, parts: Sequence[Mapping[str, object]]) -> Step:
+    wanted = len(cluster.spec.node_names) if kind == "worker" else max(1, len(parts))
+    up = [part for part in parts if part.get("state") == "up"]
+    state = "up" if len(up) >= wanted and parts else _worst(parts)
+    since = [moment for part in up if (moment := _moment(part.get("since")))]
+    ready_at = max(since) if state == "up" and since else None
+    return Step(
+        kind=kind,
+        label=label,
+        state=state,
+        up=len(up),
+        of=wanted,
+        detail=_detail(parts),
+        took_s=(ready_at - cluster.status_at).total_seconds() if ready_at else None,
+        waits_s=None if state == "up" else (timezone.now() - cluster.status_at).total_seconds(),
+    )
+
+
+def _worst(parts: Iterable[Mapping[str, object]]) -> str:
+    states = {str(part.get("state")) for part in parts}
+    return next((state for state in ("down", "starting", "up") if state in states), "absent").replace(
+        "up", "starting"
+    )
+
+
+def _detail(parts: Iterable[Mapping[str, object]]) -> str:
+    """What is said of the first part that is not up."""
+    return next((str(part.get("detail") or "") for part in parts if part.get("state") != "up"), "")
+
+
+def _moment(value: object) -> datetime | None:
+    return parse_datetime(value) if isinstance(value, str) else None

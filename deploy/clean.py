@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Deletes what was made in this checkout: the environment, the front-end files, and `var/` with all data.
+
+Refuses while a console runs here. The downloads in the user's cache stay.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MADE = [
+    ".venv",
+    "node_modules",
+    "var",
+    "static/vendor",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".pytest_cache",
+    ".hypothesis",
+]
+sys.path.insert(0, str(ROOT))
+
+from console.run.layout import Layout  # noqa: E402 - found only after the line above
+from console.run.records import clear_leftovers  # noqa: E402
+from console.run.steps import CannotRun, Steps  # noqa: E402
+
+
+def main() -> int:
+    """Exit status 1 with one line while a console runs."""
+    layout = Layout.of(ROOT)
+    try:
+        layout.make()
+        clear_leftovers(layout, Steps())
+    except CannotRun as problem:
+        print(problem.line(), file=sys.stderr)
+        return 1
+    layout.remove_sockets()
+    for name in MADE:
+        path = ROOT / name
+        if path.is_symlink():
+            path.unlink()
+        else:
+            shutil.rmtree(path, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

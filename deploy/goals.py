@@ -1,0 +1,81 @@
+"""What each make target needs prepared, in order. Composition only; run through `prepare.py`."""
+
+import fcntl
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import browser
+import front_end
+import python_env
+import tools
+from cache import Cache
+
+from console.run.checks import check_disk, check_port, check_writable, chosen_port
+from console.run.layout import Layout
+from console.run.records import clear_leftovers
+from console.run.steps import CannotRun, Steps
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Exit status 0 when all is ready, 1 with one line when something is missing."""
+    goals: dict[str, Callable[[], None]] = {"run": for_run, "test": for_test, "vendor": for_vendor}
+    if len(arguments) != 1 or arguments[0] not in goals:
+        print(f"usage: prepare.py {'|'.join(goals)}", file=sys.stderr)
+        return 2
+    try:
+        goals[arguments[0]]()
+    except CannotRun as problem:
+        print(problem.line(), file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def for_run() -> None:
+    """The environment and the front end; first what would make the run fail in the end."""
+    layout = Layout.of(ROOT)
+    check_writable(layout.var)
+    check_disk(layout.var)
+    layout.make()
+    clear_leftovers(layout, Steps())
+    check_port(chosen_port())
+    _prepare(["requirements.lock"], slurm=True)
+
+
+def for_test() -> None:
+    """As for a run, with the tools of the tests and a browser."""
+    check_writable(ROOT / "var")
+    check_disk(ROOT / "var")
+    _prepare(["requirements.lock", "requirements-dev.lock"], slurm=True, chromium=True)
+
+
+def for_vendor() -> None:
+    """The environment and the front-end files alone."""
+    check_writable(ROOT / "static")
+    _prepare(["requirements.lock"])
+
+
+def _slurm_tree(steps: Steps, log: Path) -> None:
+    """The root tree of the demo's Slurm, by a program of its own: it needs the environment that was just made."""
+    with steps.step("Slurm") as step:
+        if not tools.run([python_env.python(ROOT), "deploy/slurm_tree.py"], log, cwd=ROOT):
+            raise tools.failed("fetching Slurm", log)
+        step.note = log.read_text(errors="replace").splitlines()[-1]
+
+
+def _prepare(locks: list[str], *, slurm: bool = False, chromium: bool = False) -> None:
+    steps, cache = Steps(), Cache.of_user()
+    log = ROOT / "var" / "log" / "prepare.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with open(ROOT / "var" / "prepare.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two makes at once: the second finds everything done
+        python_env.ensure(ROOT, locks, cache, steps, log)
+        front_end.ensure(ROOT, cache, steps, log)
+        if slurm:
+            _slurm_tree(steps, log)
+        if chromium:
+            browser.ensure(steps, log)

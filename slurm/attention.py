@@ -1,0 +1,73 @@
+"""What needs a look on a cluster, computed from rows: nodes that are out, services that are down, jobs that cannot run."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from clusters.models import Cluster
+from clusters.nodes import Health
+from slurm.models import Job
+
+MOST = 8
+# Reasons that no waiting will end by itself (squeue's REASON; man squeue, JOB REASON CODES).
+NEVER = (
+    "DependencyNeverSatisfied",
+    "PartitionConfig",
+    "PartitionNodeLimit",
+    "PartitionTimeLimit",
+    "BadConstraints",
+    "InvalidAccount",
+    "InvalidQOS",
+    "AccountNotAllowed",
+    "QOSNotAllowed",
+    "launch failed requeued held",
+)
+
+
+@dataclass(frozen=True)
+class Look:
+    """`about` is the thing's name, `text` what is wrong and what to do; `node` or `job` is what to open."""
+
+    tone: str
+    about: str
+    text: str
+    node: str = ""
+    job: str = ""
+
+
+def looks_of(cluster: Cluster) -> list[Look]:
+    """Worst first, at most `MOST`."""
+    found = [*_parts(cluster), *_nodes(cluster), *_jobs(cluster)]
+    return sorted(found, key=lambda look: look.tone != "bad")[:MOST]
+
+
+def _parts(cluster: Cluster) -> Iterator[Look]:
+    for part in cluster.parts:
+        if part.get("state") == "down" and part.get("kind") != "worker":
+            detail = part.get("detail") or "It is being started again."
+            yield Look("bad", f"{part['kind']} {part['name']}".strip(), f"Is down. {detail}")
+
+
+def _nodes(cluster: Cluster) -> Iterator[Look]:
+    out = cluster.nodes.filter(health__in=[Health.DOWN, Health.DRAINING, Health.UNKNOWN])
+    for node in out.order_by("health", "group", "ordinal")[: MOST + 1]:
+        by = f" ({node.reason_by})" if node.reason_by else ""
+        why = f"{node.reason}{by}. " if node.reason else ""
+        if node.health == Health.DRAINING:
+            left = "Jobs on it go on; it takes no new one." if node.gpus_allocated or node.cpus_allocated else (
+                "Nothing runs on it any more. Resume it when it is fit again."
+            )
+            yield Look("warn", str(node), f"{node.state.capitalize()}: {why}{left}", node=node.name)
+        else:
+            yield Look(
+                "bad", str(node), f"{node.state.capitalize()}: {why}Reboot it, then resume.", node=node.name
+            )
+
+
+def _jobs(cluster: Cluster) -> Iterator[Look]:
+    stuck = cluster.jobs.filter(is_finished=False, state__iexact="PENDING", reason__in=NEVER)
+    for job in stuck.order_by("submit_at")[:MOST]:
+        yield Look("idle", f"Job {job.job_id}, {job.user}", _why(job), job=job.key)
+
+
+def _why(job: Job) -> str:
+    return job.why or f"Waits for {job.reason}, which will not come by itself."

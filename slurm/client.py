@@ -1,0 +1,198 @@
+"""Slurm read and driven by its own commands, run beside the controller by an Executor.
+
+Every call blocks for at most its time limit (4 s for reading) and raises ConsoleErrors only: Unavailable when
+Slurm did not answer or its answer could not be read, otherwise what `slurm.complaints` makes of the command's
+own words. No answer is never an empty answer. Who may call what is decided above: `slurm.operations` for
+people, `slurm.observe` for adapters. Names and ids given here must have been validated; they are passed as
+single arguments, never to a shell.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from clusters.observation import JobSeen, NodeSeen, PartitionSeen
+from clusters.provisioner import Executor
+from console.errors import Missing, Unavailable
+from slurm.complaints import complaint, own_words
+from slurm.jobid import argument
+from slurm.memory import memory_of
+from slurm.outputs.config import controller_is_up, decode_config
+from slurm.outputs.detail import decode_details, detail_format
+from slurm.outputs.history import COLUMNS, decode_history
+from slurm.outputs.nodes import decode_partitions, decode_texts, has_free_lines, texts_format, without_texts
+from slurm.outputs.queue import queue_format
+from slurm.outputs.text import Unreadable, decoded, fresh_marks
+
+READ_S = 4.0
+WRITE_S = 10.0
+HISTORY_S = 20.0
+T = TypeVar("T")
+
+# Every record, hidden partitions and ended jobs included, arrays as one, numbers without units, this cluster
+# only.
+QUEUE = ("squeue", "--local", "--noconvert", "-h", "-a", "-t", "all")
+
+
+def _no_state(node: str) -> str:
+    return ""
+
+
+class Slurm:
+    """`remember` names the cluster for which answers are compared with the last ones (see `slurm.memory`)."""
+
+    def __init__(self, executor: Executor, *, remember: str = "") -> None:
+        self.executor = executor
+        self.memory = memory_of(remember)
+
+    # Reading
+
+    def ping(self) -> None:
+        """Raises Unavailable unless a controller answers."""
+        done = self.executor.run(["scontrol", "ping"], timeout_s=READ_S)
+        if not controller_is_up(done.stdout):
+            raise Unavailable(
+                f"The Slurm controller is down. {own_words(decoded(done.stdout) + done.stderr)}",
+                "See the cluster's parts.",
+            )
+
+    def nodes(
+        self, machine_of: Mapping[str, str] | None = None, machine_state_of: Callable[[str], str] = _no_state
+    ) -> tuple[NodeSeen, ...]:
+        """Every node, with the machine and its state as the platform tells them by Slurm name."""
+        raw = self._ask("read the nodes", ["scontrol", "-a", "-o", "show", "nodes"])
+        if has_free_lines(raw):
+            raw = without_texts(raw, self._node_texts())
+        return _read("the nodes", lambda: self.memory.decode_nodes(raw, machine_of or {}, machine_state_of))
+
+    def _node_texts(self) -> tuple[bytes, ...]:
+        marks = fresh_marks()
+        raw = self._ask(
+            "read the nodes' comments", ["sinfo", "--local", "-h", "-a", "-O", texts_format(marks)]
+        )
+        return _read("the nodes' comments", lambda: decode_texts(raw, marks))
+
+    def partitions(self) -> tuple[PartitionSeen, ...]:
+        raw = self._ask("read the partitions", ["scontrol", "-a", "-o", "show", "partitions"])
+        return _read("the partitions", lambda: decode_partitions(raw))
+
+    def jobs(self) -> tuple[JobSeen, ...]:
+        """The queue and what the controller still remembers of ended jobs (MinJobAge). Pending arrays are one
+        row."""
+        marks = fresh_marks()
+        raw = self._ask("read the queue", [*QUEUE, "-O", queue_format(marks)])
+        return _read("the queue", lambda: self.memory.decode_queue(raw, marks))
+
+    def job(self, job_id: str) -> Mapping[str, str]:
+        """One job's facts by label, in reading order. Raises Missing once the controller has forgotten it."""
+        marks = fresh_marks()
+        command = [*QUEUE, "-j", argument(job_id), "-O", detail_format(marks)]
+        raw = self._ask(f"read job {job_id}", command)
+        found = _read("the job", lambda: decode_details(raw, marks))
+        if not found:
+            raise Missing(f"Job {job_id} is not in the queue.", "The history may still have it.")
+        # A number that is an array's gives all of its records; the one asked for comes first.
+        return next((record for record in found if record["Job"] == job_id), found[0])
+
+    def script(self, job_id: str) -> str:
+        """The batch script as submitted. Raises Missing for jobs without one and forgotten jobs."""
+        return decoded(
+            self._ask(f"read the script of job {job_id}", ["scontrol", "write", "batch_script", job_id, "-"])
+        )
+
+    def history(self, since: datetime, numbers: Sequence[int] = ()) -> tuple[JobSeen, ...]:
+        """What accounting knows of the jobs that lived after `since` (only those numbers, if given).
+
+        May be slow on a large database (20 s at most). Raises Unavailable where the cluster keeps no
+        accounting.
+        """
+        mark = fresh_marks().field
+        command = ["sacct", "-a", "-X", "-D", "-n", "--noconvert", "-P", f"--delimiter={mark}"]
+        command += ["-S", since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S"), "-E", "now"]
+        command += ["-o", ",".join(COLUMNS)]
+        if numbers:
+            command += ["-j", ",".join(str(number) for number in numbers)]
+        raw = self._ask("read the job history", command, timeout_s=HISTORY_S)
+        return _read("the job history", lambda: decode_history(raw, mark))
+
+    def config(self) -> Mapping[str, str]:
+        """The running configuration as the controller has it, not as the file says."""
+        raw = self._ask("read the configuration", ["scontrol", "show", "config"])
+        return _read("the configuration", lambda: decode_config(raw))
+
+    # Driving
+
+    def submit(self, script: str | bytes, options: Sequence[str] = ()) -> int:
+        """Submit a batch script (sent over stdin) with sbatch options; the job's number."""
+        raw = script.encode() if isinstance(script, str) else script
+        done = self._ask("submit the job", ["sbatch", "--parsable", *options], timeout_s=WRITE_S, stdin=raw)
+        # "12" or "12;cluster" (sbatch(1), --parsable).
+        number = decoded(done).strip().partition(";")[0]
+        if not number.isdigit():
+            raise Unavailable("sbatch printed no job number.", "Look into the queue before trying again.")
+        return int(number)
+
+    def cancel(self, job_ids: Sequence[str]) -> None:
+        """Raises Missing or Conflict when there is nothing left to cancel. Jobs before the bad one are
+        cancelled.
+
+        scancel is silent about unknown jobs and returns 0 unless it is asked to speak.
+        """
+        done = self.executor.run(["scancel", "-v", *map(argument, job_ids)], timeout_s=WRITE_S)
+        if done.code or "error:" in done.stderr:
+            raise complaint(_errors_only(done.stderr), f"cancel {_list(job_ids)}")
+
+    def hold(self, job_ids: Sequence[str]) -> None:
+        """A *user* hold, so that the job's owner can release it from the command line too (scontrol(1),
+        uhold)."""
+        self._each("uhold", "hold", job_ids)
+
+    def release(self, job_ids: Sequence[str]) -> None:
+        self._each("release", "release", job_ids)
+
+    def requeue(self, job_ids: Sequence[str]) -> None:
+        self._each("requeue", "requeue", job_ids)
+
+    def _each(self, verb: str, word: str, job_ids: Sequence[str]) -> None:
+        ids = ",".join(map(argument, job_ids))
+        self._ask(f"{word} {_list(job_ids)}", ["scontrol", verb, ids], timeout_s=WRITE_S)
+
+    def drain(self, names: Sequence[str], reason: str) -> None:
+        """No new jobs; running ones go on."""
+        command = ["scontrol", "update", f"nodename={','.join(names)}", "state=drain", f"reason={reason}"]
+        self._ask(f"drain {', '.join(names)}", command, timeout_s=WRITE_S)
+
+    def resume(self, names: Sequence[str]) -> None:
+        command = ["scontrol", "update", f"nodename={','.join(names)}", "state=resume"]
+        self._ask(f"resume {', '.join(names)}", command, timeout_s=WRITE_S)
+
+    def reconfigure(self) -> None:
+        """Ask the daemons to read their files again. Success says nothing: ping and read the configuration
+        back."""
+        self._ask("reconfigure Slurm", ["scontrol", "reconfigure"], timeout_s=WRITE_S)
+
+    def _ask(
+        self, doing: str, command: Sequence[str], *, timeout_s: float = READ_S, stdin: bytes = b""
+    ) -> bytes:
+        done = self.executor.run(command, timeout_s=timeout_s, stdin=stdin)
+        if done.code:
+            raise complaint(done.stderr, doing)
+        return done.stdout
+
+
+def _read(what: str, decode: Callable[[], T]) -> T:
+    try:
+        return decode()
+    except Unreadable as unreadable:
+        raise Unavailable(
+            f"Slurm's answer about {what} could not be read: {unreadable}.",
+            "If it stays so, this version of Slurm may print something new.",
+        ) from unreadable
+
+
+def _errors_only(stderr: str) -> str:
+    return "\n".join(line for line in stderr.splitlines() if "error:" in line) or stderr
+
+
+def _list(job_ids: Sequence[str]) -> str:
+    return f"job {job_ids[0]}" if len(job_ids) == 1 else f"{len(job_ids)} jobs"

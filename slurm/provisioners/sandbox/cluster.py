@@ -1,0 +1,153 @@
+"""What the sandbox is told of one cluster, and where everything of it lies.
+
+Plain data: `SandboxCluster` is made by the adapter (or the developers' command line) and read by `layout`, `daemons`,
+`shadow` and `apply`. `Places` are paths as the daemons see them.
+"""
+
+import os
+import pwd
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from slurm.provisioners.sandbox.images import Tree
+
+# Uids inside a root-made cluster; slurm's is Debian's own.
+SYSTEM_UIDS = {"root": 0, "munge": 101, "mysql": 102, "sshd": 103, "slurm": 64030, "nobody": 65534}
+
+
+@dataclass(frozen=True)
+class SandboxNode:
+    """A worker. `gpus` are declared, not real; `port` is its slurmd's on 127.0.0.1."""
+
+    name: str
+    cpus: int
+    memory_mib: int
+    gpus: int = 0
+    port: int = 0
+    gpu_type: str = ""
+    features: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ports:
+    """TCP ports on 127.0.0.1; MariaDB and munge have sockets only."""
+
+    slurmctld: int
+    slurmdbd: int
+    sshd: int
+
+
+@dataclass(frozen=True)
+class SandboxCluster:
+    """`home` is the cluster's directory; `epochs` say how often each daemon was told to start afresh."""
+
+    name: str
+    home: Path
+    tree: Tree
+    ports: Ports
+    nodes: tuple[SandboxNode, ...] = ()
+    public_keys: tuple[str, ...] = ()
+    user_ca_key: str = ""
+    epochs: dict[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def places(self) -> "Places":
+        return prefix_places(self) if self.tree.image.prefix else room_places()
+
+    @property
+    def login_user(self) -> str:
+        """Who signs in on the login node and whose the jobs are: root, or the ordinary user who made the cluster."""
+        return own_name()
+
+    @property
+    def login_home(self) -> str:
+        return "/root" if os.getuid() == 0 else f"/home/{self.login_user}"
+
+    @property
+    def controller_host(self) -> str:
+        return os.uname().nodename if self.tree.image.prefix else f"{self.name}-controller"
+
+    def daemon_user(self, name: str) -> str:
+        """The user a system daemon runs as: its own where root can give it one, else ours."""
+        return name if os.getuid() == 0 and not self.tree.image.prefix else own_name()
+
+    def owner(self, name: str) -> tuple[int, int]:
+        """(uid, gid) of a daemon's files."""
+        if os.getuid() or self.tree.image.prefix:
+            return os.getuid(), os.getgid()
+        return SYSTEM_UIDS[name], SYSTEM_UIDS[name]
+
+
+@dataclass(frozen=True)
+class Places:
+    """Directories as the daemons see them; `programs` is put before `/usr` in the path of a program."""
+
+    client: str
+    controller: str
+    workers: str
+    state: str
+    spool: str
+    log: str
+    database: str
+    munge: str
+    ssh: str
+    run: str
+    gpu: str
+    programs: str = ""
+
+    @property
+    def munge_socket(self) -> str:
+        return f"{self.run}/munge/munge.socket.2"
+
+    @property
+    def database_socket(self) -> str:
+        return f"{self.run}/mysqld/mysqld.sock"
+
+    @property
+    def slurmctld_pidfile(self) -> str:
+        return f"{self.run}/slurm/slurmctld.pid"
+
+
+def room_places() -> Places:
+    """Debian's own places: a cluster with a root of its own looks like any other machine."""
+    return Places(
+        client="/etc/slurm",
+        controller="/etc/slurm-controller",
+        workers="/etc/slurm-workers",
+        state="/var/spool/slurmctld",
+        spool="/var/spool/slurmd",
+        log="/var/log/slurm",
+        database="/var/lib/mysql",
+        munge="/etc/munge",
+        ssh="/etc/ssh/cluster",
+        run="/run",
+        gpu="/dev/nvidia",
+    )
+
+
+def prefix_places(cluster: SandboxCluster) -> Places:
+    """Below the cluster's directory. Any character devices may stand for GPUs; these exist on every Linux."""
+    home = cluster.home
+    names = {
+        "client": "conf/clients",
+        "controller": "conf/controller",
+        "workers": "conf/workers",
+        "state": "state",
+        "spool": "spool",
+        "log": "log",
+        "database": "db",
+        "munge": "munge",
+        "ssh": "ssh",
+        "run": "run",
+    }
+    paths = {name: str(home / path) for name, path in names.items()}
+    return Places(**paths, gpu=str(home / "gpu/nvidia"), programs=str(cluster.tree.root))
+
+
+def own_name() -> str:
+    """This process's user name; an id without a name gets an invented one."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"user{os.getuid()}"

@@ -1,0 +1,305 @@
+"""Write everything a cluster's daemons read, except slurm.conf, whose text comes from outside.
+
+`lay_out` makes keys once and configuration every time; it starts nothing and is idempotent. `platform_lines` gives
+`slurm/render.py` the lines of slurm.conf that only the sandbox can know (slurm.conf(5); Slurm 22.05 to 26.05).
+"""
+
+import os
+import secrets
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from slurm.provisioners.sandbox.cluster import SYSTEM_UIDS, SandboxCluster, SandboxNode
+from slurm.provisioners.sandbox.daemons import specs_of
+from slurm.provisioners.sandbox.daemon import specs_text
+from slurm.provisioners.sandbox.keeper import replace_file
+from slurm.provisioners.sandbox.room import Room, room_text
+
+SLURM_FILES = ("slurm.conf", "gres.conf", "cgroup.conf", "topology.conf", "topology.yaml")
+COPIES = ("clients", "controller", "workers")
+
+
+def platform_lines(cluster: SandboxCluster) -> str:
+    """The sandbox's own part of slurm.conf: names, ports, places, plugins that need no cgroups, and the nodes."""
+    places, ports, prefix = cluster.places, cluster.ports, cluster.tree.image.prefix
+    lines = [
+        f"ClusterName={cluster.name}",
+        f"SlurmctldHost={cluster.controller_host}(127.0.0.1)",
+        f"SlurmctldPort={ports.slurmctld}",
+        f"SlurmUser={cluster.daemon_user('slurm')}",
+        f"SlurmdUser={cluster.daemon_user('root')}",
+        "AuthType=auth/munge",
+        f"AuthInfo=socket={places.munge_socket}",
+        "CredType=cred/munge",
+        f"StateSaveLocation={places.state}",
+        f"SlurmdSpoolDir={places.spool}/%n",
+        f"SlurmctldPidFile={places.slurmctld_pidfile}",
+        f"SlurmdPidFile={places.run}/slurm/slurmd-%n.pid",
+        f"SlurmctldLogFile={places.log}/slurmctld.log",
+        "ProctrackType=proctrack/linuxproc",
+        "TaskPlugin=task/none",
+        "JobAcctGatherType=jobacct_gather/linux",
+        "SlurmdParameters=config_overrides",
+        "MpiDefault=none",
+        "SelectType=select/cons_tres",
+        "SelectTypeParameters=CR_Core_Memory",
+        "GresTypes=gpu",
+        "AccountingStorageType=accounting_storage/slurmdbd",
+        "AccountingStorageHost=127.0.0.1",
+        f"AccountingStoragePort={ports.slurmdbd}",
+        f"AccountingStoragePass={places.munge_socket}",
+        "AccountingStorageTRES=gres/gpu",
+        *([f"PluginDir={plugin_directory(cluster)}"] if prefix else []),
+    ]
+    return "\n".join([*lines, *(node_line(node, cluster) for node in cluster.nodes)]) + "\n"
+
+
+def node_line(node: SandboxNode, cluster: SandboxCluster) -> str:
+    """One NodeName line; every slurmd is on 127.0.0.1 with a port of its own."""
+    host = f" NodeHostname={cluster.controller_host}" if cluster.tree.image.prefix else ""
+    gpu = f" Gres=gpu:{node.gpu_type + ':' if node.gpu_type else ''}{node.gpus}" if node.gpus else ""
+    features = f" Feature={','.join(node.features)}" if node.features else ""
+    return (
+        f"NodeName={node.name}{host} NodeAddr=127.0.0.1 Port={node.port} CPUs={node.cpus} Boards=1 SocketsPerBoard=1 "
+        f"CoresPerSocket={node.cpus} ThreadsPerCore=1 RealMemory={node.memory_mib}{gpu}{features} State=UNKNOWN"
+    )
+
+
+def gres_conf(cluster: SandboxCluster) -> str:
+    """gres.conf(5): the nodes share the device files, which only have to be character devices."""
+    lines = ["AutoDetect=off"]
+    for node in cluster.nodes:
+        if node.gpus:
+            kind = f" Type={node.gpu_type}" if node.gpu_type else ""
+            files = cluster.places.gpu + (f"[0-{node.gpus - 1}]" if node.gpus > 1 else "0")
+            lines.append(f"NodeName={node.name} Name=gpu{kind} File={files}")
+    return "\n".join(lines) + "\n"
+
+
+def cgroup_conf(cluster: SandboxCluster) -> str:
+    return "CgroupPlugin=disabled\n" if cluster.tree.release >= (23, 2) else "CgroupAutomount=no\n"
+
+
+def lay_out(cluster: SandboxCluster, files: Mapping[str, str]) -> None:
+    """Write the cluster's directory. `files` holds `slurm.conf` and may replace `gres.conf` and `cgroup.conf`."""
+    home = cluster.home
+    for name in ("keeper", "log", "run", "munge", "ssh", "db", "state", "spool", "tmp", *(f"conf/{c}" for c in COPIES)):
+        (home / name).mkdir(parents=True, exist_ok=True)
+    _own(home / "state", cluster.owner("slurm"), 0o755)
+    _own(home / "log", cluster.owner("slurm"), 0o755)
+    _own(home / "db", cluster.owner("mysql"), 0o700)
+    (home / "tmp").chmod(0o1777)
+    (home / "keeper").chmod(0o700)
+    make_munge_key(cluster)
+    write_slurm_files(cluster, files, COPIES)
+    _write(home / "conf/controller/slurmdbd.conf", slurmdbd_conf(cluster), 0o600, cluster.owner("slurm"))
+    _write(home / "db/start.sql", database_sql(cluster), 0o644, cluster.owner("mysql"))
+    lay_out_login(cluster)
+    if cluster.tree.image.prefix:
+        _prefix_directories(cluster)
+    write_daemons(cluster)
+
+
+def complete_files(cluster: SandboxCluster, files: Mapping[str, str]) -> dict[str, str]:
+    """The configuration as the daemons get it: what was given, and the sandbox's own gres.conf and cgroup.conf."""
+    return {"gres.conf": gres_conf(cluster), "cgroup.conf": cgroup_conf(cluster), **files}
+
+
+def write_slurm_files(cluster: SandboxCluster, files: Mapping[str, str], copies: tuple[str, ...]) -> None:
+    """Write into the copies named: the controller, the workers and the clients each read their own."""
+    for copy in copies:
+        for name, text in complete_files(cluster, files).items():
+            _write(cluster.home / "conf" / copy / name, text, 0o644)
+
+
+def read_slurm_files(directory: Path) -> dict[str, str]:
+    """The configuration files in a directory by name; empty when there is none."""
+    return {path.name: path.read_text() for path in sorted(directory.glob("*.conf")) if path.name in SLURM_FILES}
+
+
+def write_daemons(cluster: SandboxCluster, only: Collection[str] = ()) -> None:
+    """What the keeper shall run; it looks when it gets SIGHUP. `only` keeps others of the cluster's daemons out."""
+    specs = [spec for spec in specs_of(cluster) if not only or spec.name in only]
+    _write(cluster.home / "keeper/daemons.json", specs_text(specs), 0o600)
+
+
+def lay_out_login(cluster: SandboxCluster) -> None:
+    """Who may sign in, and what a node's name means. sshd reads its keys anew at each sign-in."""
+    _ssh_files(cluster)
+    if not cluster.tree.image.prefix:
+        _write(cluster.home / "keeper/room.json", room_text(room_of(cluster)), 0o600)
+
+
+def slurmdbd_conf(cluster: SandboxCluster) -> str:
+    """slurmdbd.conf(5). MariaDB knows the daemon by its uid on the socket, so there is no password."""
+    places = cluster.places
+    lines = [
+        "AuthType=auth/munge",
+        f"AuthInfo=socket={places.munge_socket}",
+        f"DbdHost={cluster.controller_host}",
+        "DbdAddr=127.0.0.1",
+        f"DbdPort={cluster.ports.slurmdbd}",
+        f"SlurmUser={cluster.daemon_user('slurm')}",
+        f"PidFile={places.run}/slurm/slurmdbd.pid",
+        "StorageType=accounting_storage/mysql",
+        "StorageHost=localhost",
+        f"StorageUser={cluster.daemon_user('slurm')}",
+        "StorageLoc=slurm_acct_db",
+        *([f"PluginDir={plugin_directory(cluster)}"] if cluster.tree.image.prefix else []),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def database_sql(cluster: SandboxCluster) -> str:
+    """Run by mariadbd at every start (--init-file: one statement a line)."""
+    user = cluster.daemon_user("slurm")
+    account = f"`{user}`@localhost"
+    return (
+        "CREATE DATABASE IF NOT EXISTS slurm_acct_db;\n"
+        f"CREATE USER IF NOT EXISTS {account} IDENTIFIED VIA unix_socket;\n"
+        f"GRANT ALL ON slurm_acct_db.* TO {account};\n"
+    )
+
+
+def sshd_config(cluster: SandboxCluster) -> str:
+    """sshd_config(5): keys and certificates only; one list of keys for everybody's account."""
+    ssh = cluster.places.ssh
+    lines = [
+        f"Port {cluster.ports.sshd}",
+        "ListenAddress 127.0.0.1",
+        f"HostKey {ssh}/host_ed25519",
+        f"AuthorizedKeysFile {ssh}/authorized_keys",
+        f"TrustedUserCAKeys {ssh}/user_ca.pub",
+        "AuthenticationMethods publickey",
+        "PasswordAuthentication no",
+        "KbdInteractiveAuthentication no",
+        "PermitRootLogin prohibit-password",
+        "UsePAM no",
+        "StrictModes no",
+        "PidFile none",
+        "UseDNS no",
+        "X11Forwarding no",
+        "PrintLastLog no",
+        "AcceptEnv LANG LC_* COLORTERM",
+        "MaxStartups 100",
+        "MaxSessions 100",
+        "ClientAliveInterval 30",
+        "Subsystem sftp internal-sftp",
+        # Everyone comes from 127.0.0.1 here, so one person's failures would lock out all (OpenSSH 9.8 and newer).
+        *(["PerSourcePenalties no"] if cluster.tree.release >= (24, 11) else []),
+        *([f"SetEnv SLURM_CONF={cluster.places.client}/slurm.conf"] if cluster.tree.image.prefix else []),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def plugin_directory(cluster: SandboxCluster) -> str:
+    """Where the unpacked plugins are, for a prefix; a root tree has them where the binaries look."""
+    found = sorted(cluster.tree.root.glob("usr/lib/*/slurm-wlm"))
+    return str(found[0]) if found else ""
+
+
+def room_of(cluster: SandboxCluster) -> Room:
+    """The cluster's root: which of its directories appear where, and the files that name its users and hosts."""
+    own = (os.getuid(), os.getgid())
+    slurm = cluster.owner("slurm")
+    binds = [
+        ("conf/clients", cluster.places.client, own),
+        ("conf/controller", cluster.places.controller, own),
+        ("conf/workers", cluster.places.workers, own),
+        ("state", cluster.places.state, slurm),
+        ("spool", cluster.places.spool, own),
+        ("log", cluster.places.log, slurm),
+        ("db", cluster.places.database, cluster.owner("mysql")),
+        ("munge", cluster.places.munge, cluster.owner("munge")),
+        ("ssh", cluster.places.ssh, own),
+        ("root", "/root", own),
+        ("home", "/home", own),
+        *([] if cluster.login_home == "/root" else [(f"home/{cluster.login_user}", cluster.login_home, own)]),
+        ("tmp", "/tmp", own),
+        ("keeper", "/run/keeper", own),
+    ]
+    run = {"slurm": slurm, "munge": cluster.owner("munge"), "mysqld": cluster.owner("mysql"), "sshd": own, "lock": own}
+    gpus = max((node.gpus for node in cluster.nodes), default=0)
+    # Room for larger nodes added later: a device file cannot be added to a running cluster from outside.
+    return Room(
+        tree=str(cluster.tree.root),
+        hostname=cluster.controller_host,
+        binds=tuple(binds),
+        files=system_files(cluster),
+        run_directories=run,
+        gpu_files=max(gpus, 16),
+    )
+
+
+def system_files(cluster: SandboxCluster) -> dict[str, str]:
+    """/etc/passwd and its neighbours."""
+    name, uid, gid = cluster.login_user, os.getuid(), os.getgid()
+    others = {other: number for other, number in SYSTEM_UIDS.items() if number != uid}
+    passwd = [f"{name}:*:{uid}:{gid}:{name}:{cluster.login_home}:/bin/bash"]
+    passwd += [f"{other}:*:{number}:{number}:{other}:/nonexistent:/usr/sbin/nologin" for other, number in others.items()]
+    groups = [f"{name}:x:{gid}:", "tty:x:5:", "users:x:100:"]
+    groups += [f"{other}:x:{number}:" for other, number in others.items() if number != gid]
+    hosts = " ".join([cluster.controller_host, f"{cluster.name}-login", *(node.name for node in cluster.nodes)])
+    return {
+        "/etc/passwd": "\n".join(passwd) + "\n",
+        "/etc/group": "\n".join(groups) + "\n",
+        "/etc/hosts": f"127.0.0.1 localhost {hosts}\n::1 localhost\n",
+        "/etc/hostname": f"{cluster.controller_host}\n",
+        "/etc/resolv.conf": _host_file("/etc/resolv.conf"),
+        "/etc/motd": motd(cluster),
+    }
+
+
+def motd(cluster: SandboxCluster) -> str:
+    gpus = sum(node.gpus for node in cluster.nodes)
+    return (
+        f"\n  Login node of {cluster.name}: Slurm {cluster.tree.slurm_version}, {len(cluster.nodes)} nodes"
+        f"{f', {gpus} declared GPUs' if gpus else ''}.\n"
+        "  sinfo shows the nodes, squeue the jobs; srun and sbatch run them.\n\n"
+    )
+
+
+def _host_file(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""
+
+
+def make_munge_key(cluster: SandboxCluster) -> None:
+    """A new random key, or the one that is there with its owner set right."""
+    _own(cluster.home / "munge", cluster.owner("munge"), 0o700)
+    key = cluster.home / "munge/munge.key"
+    if not key.exists():
+        key.touch(mode=0o600)
+        key.write_bytes(secrets.token_bytes(128))
+    _own(key, cluster.owner("munge"), 0o600)
+
+
+def _ssh_files(cluster: SandboxCluster) -> None:
+    ssh = cluster.home / "ssh"
+    _write(ssh / "sshd_config", sshd_config(cluster), 0o644)
+    _write(ssh / "authorized_keys", "".join(f"{key.strip()}\n" for key in cluster.public_keys), 0o644)
+    _write(ssh / "user_ca.pub", f"{cluster.user_ca_key.strip()}\n", 0o644)
+
+
+def _prefix_directories(cluster: SandboxCluster) -> None:
+    """What a room makes at entry. /dev/null under other names serves as GPU files: Slurm only looks at the type."""
+    for name in ("slurm", "munge", "mysqld"):
+        (cluster.home / "run" / name).mkdir(exist_ok=True)
+    (cluster.home / "gpu").mkdir(exist_ok=True)
+    for index in range(max((node.gpus for node in cluster.nodes), default=0)):
+        link = cluster.home / f"gpu/nvidia{index}"
+        if not link.is_symlink():
+            link.symlink_to("/dev/null")
+
+
+def _write(path: Path, text: str, mode: int, owner: tuple[int, int] | None = None) -> None:
+    replace_file(path, text)
+    _own(path, owner or (os.getuid(), os.getgid()), mode)
+
+
+def _own(path: Path, owner: tuple[int, int], mode: int) -> None:
+    if os.getuid() == 0:
+        os.chown(path, *owner)
+    path.chmod(mode)

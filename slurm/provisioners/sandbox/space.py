@@ -1,0 +1,193 @@
+"""Enter a cluster's root from outside: start and stop its keeper, run commands inside, see what it reports.
+
+Everything here is called by processes of the same user that made the cluster (web, worker, watcher, tests); the state
+is in files, so it does not matter which. Blocking, bounded by the limits given.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from console.errors import Unavailable
+from slurm.provisioners.sandbox import linux
+from slurm.provisioners.sandbox.cluster import SandboxCluster
+from slurm.provisioners.sandbox.daemons import daemon_environment
+from slurm.provisioners.sandbox.keeper import kill_marked, marks_of
+from slurm.provisioners.sandbox.room import empty_directory
+
+PACKAGE_ROOT = Path(__file__).resolve().parents[3]
+KEEPER = "slurm.provisioners.sandbox.keeper"
+
+
+@dataclass(frozen=True)
+class DaemonState:
+    """One daemon as the keeper last wrote it. `pid` is as seen inside; `since` in seconds since the epoch."""
+
+    name: str
+    state: str
+    pid: int | None
+    since: float
+    restarts: int
+    epoch: int
+    last_lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """A running keeper: its pid on this machine, its form (overlay, plain or prefix) and its daemons."""
+
+    pid: int
+    form: str
+    daemons: tuple[DaemonState, ...]
+
+    def daemon(self, name: str) -> DaemonState | None:
+        return next((daemon for daemon in self.daemons if daemon.name == name), None)
+
+    @property
+    def is_settled(self) -> bool:
+        return bool(self.daemons) and all(daemon.state == "up" for daemon in self.daemons)
+
+
+def keeper_pid(home: Path) -> int | None:
+    """The keeper's pid on this machine, or None when it does not run; never a stranger with a reused pid."""
+    try:
+        facts = json.loads((home / "keeper/pid.json").read_text())
+    except (FileNotFoundError, ValueError):
+        return None
+    alive = facts["start_ticks"] is not None and linux.start_ticks(facts["pid"]) == facts["start_ticks"]
+    return int(facts["pid"]) if alive else None
+
+
+def keeping(home: Path) -> Keeping | None:
+    """What the keeper last reported, or None when it does not run."""
+    pid = keeper_pid(home)
+    try:
+        facts = json.loads((home / "keeper/keeper.json").read_text())
+    except (FileNotFoundError, ValueError):
+        facts = {"form": "", "daemons": [], "start_ticks": None}
+    if pid is None:
+        return None
+    if facts["start_ticks"] != linux.start_ticks(pid):
+        return Keeping(pid, "", ())
+    names = ("name", "state", "pid", "since", "restarts", "epoch")
+    daemons = [DaemonState(**{n: d[n] for n in names}, last_lines=tuple(d["last_lines"])) for d in facts["daemons"]]
+    return Keeping(pid, facts["form"], tuple(daemons))
+
+
+def start_keeper(home: Path, *, prefix: bool) -> int:
+    """Start the keeper if it does not run; returns its pid. The cluster must have been laid out.
+
+    Raises `Unavailable` when the namespaces are refused; `can_make_rooms` says so beforehand.
+    """
+    if pid := keeper_pid(home):
+        return pid
+    kill_marked(*marks_of(home))
+    empty_directory(home / "tmp")
+    done = run_keeper_module("start", home, *(["--prefix"] if prefix else []))
+    if done.returncode:
+        raise Unavailable(
+            f"The sandbox in {home} could not be entered: {done.stderr.strip()}",
+            "See the note on namespaces in the README; the host image needs none.",
+        )
+    pid = keeper_pid(home)
+    if pid is None:
+        raise Unavailable(f"The sandbox in {home} ended as it started.", f"See {home}/keeper/keeper.log.")
+    return pid
+
+
+def stop_keeper(home: Path, limit_s: float = 40.0) -> None:
+    """Stop all daemons in order and every job with them; kills what is left after the limit. Idempotent."""
+    pid = keeper_pid(home)
+    if pid is not None:
+        os.kill(pid, signal.SIGTERM)
+        if not wait_until(lambda: keeper_pid(home) is None, limit_s):
+            os.kill(pid, signal.SIGKILL)
+            wait_until(lambda: keeper_pid(home) is None, 5.0)
+    kill_marked(*marks_of(home))
+
+
+def reload_keeper(home: Path) -> None:
+    """Have daemons.json read again. Raises `Unavailable` when no keeper runs."""
+    pid = keeper_pid(home)
+    if pid is None:
+        raise Unavailable(f"The sandbox in {home} does not run.", "Start it first.")
+    os.kill(pid, signal.SIGHUP)
+
+
+def command_prefix(home: Path, user: str = "") -> list[str]:
+    """The words before a command that run it inside the cluster's root (about 3 ms each time).
+
+    `user`, where the cluster was made by root, is a name inside to run as. Raises `Unavailable` when it does not run.
+    """
+    pid = keeper_pid(home)
+    if pid is None:
+        raise Unavailable(f"The cluster in {home} does not run.", "Start it, or look at its keeper.log.")
+    if (home / "keeper/command-env.json").exists():
+        env = json.loads((home / "keeper/command-env.json").read_text())
+        return ["/usr/bin/env", *(f"{name}={value}" for name, value in env.items())]
+    own_user = ["--user", "--preserve-credentials"] if os.getuid() else []
+    enter = ["nsenter", f"--target={pid}", *own_user, "--mount", "--uts", "--pid", "--root", "--wd", "--"]
+    become = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "--"] if user and not own_user else []
+    return enter + become
+
+
+def write_command_environment(cluster: SandboxCluster) -> None:
+    """A prefix has no root to enter: its commands find their libraries and slurm.conf by variables instead."""
+    path = cluster.home / "keeper/command-env.json"
+    if cluster.tree.image.prefix:
+        path.write_text(json.dumps(daemon_environment(cluster)))
+    else:
+        path.unlink(missing_ok=True)
+
+
+def run_inside(home: Path, argv: list[str], limit_s: float = 10.0) -> "subprocess.CompletedProcess[str]":
+    """Run a command inside and return what it said. Raises `Unavailable` when it takes longer than the limit."""
+    try:
+        return subprocess.run(
+            [*command_prefix(home), *argv],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=limit_s,
+            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC"},
+        )
+    except subprocess.TimeoutExpired as late:
+        raise Unavailable(f"{argv[0]} did not answer within {limit_s:g} s.") from late
+
+
+def signal_inside(home: Path, name: str, pids: Sequence[int]) -> None:
+    """Send a signal to processes by their pids as seen inside; those that are gone are no error."""
+    if pids:
+        run_inside(home, ["kill", f"-{name}", *(str(pid) for pid in pids)])
+
+
+def run_keeper_module(action: str, home: Path, *options: str, limit_s: float = 20.0) -> "subprocess.CompletedProcess[str]":
+    """The keeper's own program on the bare standard library, from the directory that holds this package."""
+    command = [sys.executable, "-S", "-E", "-s", "-m", KEEPER, action, str(home), *options]
+    return subprocess.run(command, cwd=PACKAGE_ROOT, capture_output=True, text=True, check=False, timeout=limit_s)
+
+
+@lru_cache(maxsize=1)
+def can_make_rooms() -> str:
+    """Empty when this kernel and user may make the namespaces a root tree needs, else why not. Asked once."""
+    done = run_keeper_module("probe", Path("/nonexistent"))
+    return "" if done.returncode == 0 else done.stderr.strip() or "the probe failed"
+
+
+def wait_until(condition: "object", limit_s: float, pause_s: float = 0.05) -> bool:
+    """Poll until the condition holds or the limit has passed; says which."""
+    assert callable(condition)
+    deadline = time.monotonic() + limit_s
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(pause_s)
+    return True

@@ -1,0 +1,9 @@
+// Every page's behaviour. Each module does one job and reads what it needs from data attributes.
+import "./copy.js";
+import "./dialog.js";
+import "./keys.js";
+import "./live.js";
+import "./menu.js";
+import "./select.js";
+import "./toast.js";
+import "./when.js";
