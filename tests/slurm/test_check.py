@@ -210,6 +210,13 @@ def test_a_smuggled_second_setting_behind_a_continuation_is_seen() -> None:
     assert "ClusterName=other" in problem.message
 
 
+@pytest.mark.parametrize("end", ["\\", "\\\n", " \\ # x", "\\\n# c\nMinJobAge=5 \\"])
+def test_a_last_line_may_not_reach_into_what_follows(end: str) -> None:
+    problem = _one(f"KillWait=30{end}")
+    assert "the line below becomes part of it" in problem.message
+    assert check_conf("KillWait=30\\\n\n", version="24.11") == ()
+
+
 def test_lines_are_counted_from_where_the_text_is_shown() -> None:
     (first, second) = check_conf("FooBar=1\nKillWait=5\nKillWait=6", version="24.11", first_line=40)
     assert (first.line, second.line) == (40, 42)
