@@ -3,9 +3,9 @@
 Authorises, finds the worker and passes bytes; the shell itself lives in the terminal worker, so this process may end
 at any time. Binary messages are terminal bytes both ways. Text messages are JSON with a `kind`:
 
-    from the page   open {columns, rows, session?}   resize {columns, rows}   ack {bytes}   ping
-    to the page     ready {session, fresh, replay}   taken {bytes}   notice {code, sentence, left_s}   pong
-                    ended {code, sentence, status}   refused {code, sentence, hint, retry}
+    from the page   open {columns, rows, session?, seen?}   resize {columns, rows}   ack {bytes}   ping
+    to the page     ready {session, fresh, whole, replay, total}   taken {bytes}   notice {code, sentence, left_s}
+                    ended {code, sentence, status}   refused {code, sentence, hint, retry}   pong
 
 Both directions are credit of `WINDOW` bytes: output that the page has not acknowledged stops the reading of the worker,
 and with it the login node; a page that types past its own credit is cut off. The right is asked again every few
@@ -116,31 +116,31 @@ class TerminalConsumer(AsyncWebsocketConsumer):
                 await self._say("pong")
             case "open" if self.topic and not self.is_opening:
                 self.is_opening = True
-                self._spawn(self._run(_size(said), str(said.get("session") or "")))
+                self._spawn(self._run(_size(said), str(said.get("session") or ""), said.get("seen")))
 
-    async def _run(self, size: dict[str, int], session: str) -> None:
+    async def _run(self, size: dict[str, int], session: str, seen: object) -> None:
         """Reach the shell, then pass what it prints until one side has enough."""
         try:
-            self.link = await self._reach(size, session)
+            self.link = await (self._shown_again(size, session, seen) if session else self._opened(size))
             await self._pump(self.link)
         except ConsoleError as error:
             await self._refuse(error)
 
-    async def _reach(self, size: dict[str, int], session: str) -> Link:
-        """A link on which a terminal is being opened, or shown again when the page names one that still lives."""
-        registry = Registry(settings.REDIS_URL)
+    async def _opened(self, size: dict[str, int]) -> Link:
+        """A link on which a worker is opening a terminal."""
+        asked = await database_sync_to_async(order)(self.door, self.address)
+        async with Registry(settings.REDIS_URL) as registry:
+            link = await any_worker(registry)
+        link.send(wire.message(Kind.OPEN, **asked, **size))
+        return link
+
+    async def _shown_again(self, size: dict[str, int], session: str, seen: object) -> Link:
+        """A link to the terminal that the page remembers. Raises Gone when it is not this person's, or no more."""
         user, cluster = self.door.membership.user.pk, self.door.cluster.key
-        try:
-            if session:
-                link = await worker_of(registry, session, user, cluster)
-                link.send(wire.message(Kind.ATTACH, session=session, user=user, cluster=cluster, **size))
-            else:
-                asked = await database_sync_to_async(order)(self.door, self.address)
-                link = await any_worker(registry)
-                link.send(wire.message(Kind.OPEN, **asked, **size))
-            return link
-        finally:
-            await registry.close()
+        async with Registry(settings.REDIS_URL) as registry:
+            link = await worker_of(registry, session, user, cluster)
+        link.send(wire.message(Kind.ATTACH, session=session, user=user, cluster=cluster, seen=seen, **size))
+        return link
 
     async def _pump(self, link: Link) -> None:
         while frames := await link.read():

@@ -36,3 +36,8 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else SEEN.get(c, GONE) for c in text)
+
+
+def cut(text: str, most: int) -> str:
+    """At most `most` characters of what can be seen of `text`, the last one an ellipsis where more was there."""
+    return visible(text if len(text) <= most else text[: most - 1] + "\u2026")

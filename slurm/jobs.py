@@ -57,15 +57,20 @@ class JobCounts:
     finished_today: int
 
 
-def job_list(cluster: Cluster, query: JobQuery, viewer: Viewer = None) -> JobPage:
-    """The page of the cluster's jobs that `query` asks for; `user:me` is `viewer`. Three queries at most."""
-    return _page(cluster.jobs.all(), [cluster], query, viewer)
+def job_list(cluster: Cluster, query: JobQuery, viewer: Viewer = None, queue: int | None = None) -> JobPage:
+    """The page of the cluster's jobs that `query` asks for; `user:me` is `viewer`. Three queries at most.
+
+    `queue` is how long the whole queue is, where that was counted already.
+    """
+    return _page(cluster.jobs.all(), [cluster], query, viewer, queue)
 
 
-def team_job_list(clusters: Sequence[Cluster], query: JobQuery, viewer: Viewer = None) -> JobPage:
+def team_job_list(
+    clusters: Sequence[Cluster], query: JobQuery, viewer: Viewer = None, queue: int | None = None
+) -> JobPage:
     """The same over several clusters, each job with its cluster and team at hand."""
     jobs = Job.objects.filter(cluster__in=clusters).select_related("cluster__team")
-    return _page(jobs, clusters, query, viewer)
+    return _page(jobs, clusters, query, viewer, queue)
 
 
 def job_counts(clusters: Sequence[Cluster], viewer: Viewer = None, now: datetime | None = None) -> JobCounts:
@@ -144,6 +149,13 @@ def submitter_of(job: Job) -> User | None:
     return newest.by if newest else None
 
 
+def was_submitted(cluster: Cluster, name: str) -> bool:
+    """Whether a job of that number was submitted here: the watcher sees it within a look or two."""
+    if not JOB_ID.fullmatch(name):
+        return False
+    return Submission.objects.filter(cluster=cluster, number=int(name.partition("_")[0])).exists()
+
+
 def _is_of(job: Job, times: Mapping[int, Sequence[datetime]]) -> bool:
     """Numbers are used again in time: a submission says nothing about jobs that are older than it.
 
@@ -168,16 +180,26 @@ def _task_of(cluster: Cluster, name: str) -> Job | None:
     return cluster.jobs.filter(array_number=int(name)).order_by("-submit_at", "-task_count", "number").first()
 
 
-def _page(jobs: QuerySet[Job], clusters: Sequence[Cluster], query: JobQuery, viewer: Viewer) -> JobPage:
+def _page(
+    jobs: QuerySet[Job],
+    clusters: Sequence[Cluster],
+    query: JobQuery,
+    viewer: Viewer,
+    queue: int | None,
+) -> JobPage:
     chosen = jobs.filter(where(query, clusters, viewer))
     rows = _rows(jobs, chosen, query, query.page)
     if rows and len(rows) < PAGE_SIZE:
         return JobPage(rows, (query.page - 1) * PAGE_SIZE + len(rows), query.page)
-    total = chosen.count() if rows or query.page > 1 else 0
+    total = _count(chosen, query, queue) if rows or query.page > 1 else 0
     if rows or not total:
         return JobPage(rows, total, query.page if rows else 1)
     last = -(-total // PAGE_SIZE)
     return JobPage(_rows(jobs, chosen, query, last), total, last)
+
+
+def _count(chosen: QuerySet[Job], query: JobQuery, queue: int | None) -> int:
+    return chosen.count() if query.terms or queue is None else queue
 
 
 def _rows(jobs: QuerySet[Job], chosen: QuerySet[Job], query: JobQuery, page: int) -> list[Job]:

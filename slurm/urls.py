@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from slurm.views import job, job_steps, jobs, life, node_steps, nodes, overview, submission
+from slurm.views import job, job_steps, jobs, life, node_steps, nodes, overview, submission, terminal
 
 urlpatterns = [
     path("", overview.overview, name="cluster"),
@@ -24,4 +24,5 @@ urlpatterns = [
     path("jobs/requeue/", job_steps.requeue, name="job-requeue"),
     path("jobs/<str:job>/", job.job, name="job"),
     path("jobs/<str:job>/facts/", job.facts, name="job-facts"),
+    path("terminal/", terminal.terminal, name="terminal"),
 ]

@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from typing import Self
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
@@ -30,7 +31,7 @@ class Place:
 
 
 class Registry:
-    """A connection pool of its own; `close` it."""
+    """A connection pool of its own, closed with the `async with` that it is used in."""
 
     def __init__(self, url: str) -> None:
         self._redis: Redis = Redis.from_url(
@@ -62,7 +63,10 @@ class Registry:
         found = await self._do(self._redis.get(SESSION + session))
         return Place(**json.loads(found)) if found else None
 
-    async def close(self) -> None:
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
         await self._redis.aclose()
 
     async def _do(self, command):  # type: ignore[no-untyped-def]  # redis-py types sync and async answers as one

@@ -20,6 +20,7 @@ class Ring:
     def __init__(self, limit: int = 256 * 1024) -> None:
         self.limit = limit
         self.size = 0
+        self.total = 0
         self._pieces: deque[bytearray] = deque([bytearray()])
         self._modes: dict[bytes, bytes] = {}
         self._cut = b""
@@ -27,6 +28,7 @@ class Ring:
 
     def add(self, data: bytes) -> None:
         self.size += len(data)
+        self.total += len(data)
         for at in range(0, len(data), PIECE):
             # Echoed keys come one byte at a time: gathered here, or each would cost an object.
             if len(self._pieces[-1]) >= PIECE:
@@ -34,6 +36,13 @@ class Ring:
             self._pieces[-1] += data[at : at + PIECE]
         while self.size > self.limit and len(self._pieces) > 1:
             self._drop(bytes(self._pieces.popleft()))
+
+    def since(self, position: int) -> bytes | None:
+        """What came after the first `position` bytes of all, None when that is no longer (or not yet) known."""
+        start = self.total - self.size
+        if not start <= position <= self.total:
+            return None
+        return b"".join(self._pieces)[position - start :]
 
     def replay(self) -> bytes:
         """Bytes that put a freshly reset terminal into the state of the one that was left."""

@@ -5,7 +5,7 @@ sides: output goes to the viewer until it is full and then the shell is not read
 TAKEN frames and more of them than `WINDOW` is a fault of the other side.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -102,12 +102,18 @@ class Session:
             self._ending = ending
             self.shell.close()
 
-    def attach(self, viewer: Viewer, *, fresh: bool, facts: Mapping[str, object] | None = None) -> None:
-        """Show it to `viewer` from now on, beginning with what was printed last. An earlier viewer is told and left."""
+    def attach(self, viewer: Viewer, *, fresh: bool, seen: int | None = None) -> None:
+        """Show it to `viewer` from now on. An earlier viewer is told and left.
+
+        A page that kept its screen says how many bytes it has `seen` and gets what it missed; another, or one that
+        missed too much, gets what was printed last as a `whole`, for a screen that it resets before.
+        """
         self._leave(message(Kind.ENDED, code="taken", sentence="This terminal was opened in another window."))
         self.viewer = viewer
-        replay = self.ring.replay()
-        viewer.send(message(Kind.READY, session=self.id, fresh=fresh, replay=len(replay), **(facts or {})))
+        missed = None if seen is None else self.ring.since(seen)
+        replay = self.ring.replay() if missed is None else missed
+        facts = {"fresh": fresh, "whole": missed is None, "replay": len(replay), "total": self.ring.total}
+        viewer.send(message(Kind.READY, session=self.id, **facts))
         if replay:
             viewer.send(frame(Kind.OUTPUT, replay))
         self.warned = ""

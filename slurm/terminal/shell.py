@@ -17,6 +17,7 @@ from slurm.terminal.wire import WINDOW
 DIAL_S = 10.0
 # AES-GCM first: with it the ciphers cost least on machines of the last ten years.
 CIPHERS = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com", "chacha20-poly1305@openssh.com", "aes256-ctr")
+HOST_KEY_KINDS = ("ssh-ed25519", "ecdsa-sha2-nistp256", "rsa-sha2-512", "rsa-sha2-256")
 # Its notes on every connection would drown the worker's own, and name people.
 asyncssh.set_log_level("WARNING")
 ENVIRONMENT: dict[bytes | str, bytes | str] = {"LANG": "C.UTF-8", "COLORTERM": "truecolor"}
@@ -87,7 +88,7 @@ class Shell(asyncssh.SSHClientSession[bytes]):
 
     def pause(self) -> None:
         """Read no further: once the channel's window is used up, what runs in the shell blocks."""
-        if self._channel:
+        if self._channel and not self._channel.is_closing():
             self._channel.pause_reading()
 
     def resume(self) -> None:
@@ -98,9 +99,10 @@ class Shell(asyncssh.SSHClientSession[bytes]):
         """Hang up: the shell and its foreground job get SIGHUP, as when a terminal window closes."""
         if self._channel:
             connection = self._channel.get_connection()
-            # Reading may be paused, and a paused channel never reports its end.
-            self._channel.resume_reading()
-            self._channel.close()
+            channel = self._channel
+            # A paused channel never reports its end; once it is closing, `pause` does nothing.
+            channel.close()
+            channel.resume_reading()
             connection.close()
 
     def connection_made(self, chan: asyncssh.SSHClientChannel[bytes]) -> None:
@@ -148,9 +150,6 @@ async def dial(target: Target, listener: Listener, columns: int, rows: int) -> S
                 raise
     except asyncssh.HostKeyNotVerifiable as error:
         raise _changed(target) from error
-    except asyncssh.KeyExchangeFailed as error:
-        # We offer to accept the pinned key's kind only; a server without one has another key.
-        raise _changed(target) from error
     except asyncssh.PermissionDenied as error:
         raise SignInRefused(
             f"The login node {target.host}:{target.port} did not let {target.user} in.",
@@ -171,6 +170,7 @@ async def _connect(target: Target) -> asyncssh.SSHClientConnection:
         username=target.user,
         client_keys=[pair],
         known_hosts=([asyncssh.import_public_key(target.host_key)], [], []),
+        server_host_key_algs=_host_key_kinds(target.host_key),
         preferred_auth="publickey",
         agent_path=None,
         config=None,
@@ -197,6 +197,14 @@ async def _shell(
     )
     channel.set_write_buffer_limits(high=64 * 1024)
     return shell
+
+
+def _host_key_kinds(pinned: str) -> list[str]:
+    """The pinned key's own kind first, then the others: a server that lost it is then seen to show another key, and
+    not taken for one that does not answer."""
+    kind = pinned.split()[0]
+    own = ["rsa-sha2-512", "rsa-sha2-256"] if kind == "ssh-rsa" else [kind]
+    return own + [other for other in HOST_KEY_KINDS if other not in own]
 
 
 def _changed(target: Target) -> HostKeyChanged:

@@ -266,7 +266,8 @@ class Connection(asyncio.Protocol):
             return
         self._session = session
         session.shell.resize(*size(asked))
-        session.attach(self, fresh=False)
+        seen = asked.get("seen")
+        session.attach(self, fresh=False, seen=seen if isinstance(seen, int) else None)
 
     def _refuse(self, code: str, sentence: str, hint: str) -> None:
         if not self.lost:

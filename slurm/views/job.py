@@ -8,12 +8,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from clusters.access import Door, cluster_view
+from console.errors import Missing
 from console.page import render_page, render_region
 from console.roles import Action
 from slurm.job_choice import steps_for
 from slurm.job_facts import facts_of
 from slurm.job_states import ON_NODES, Step, face
-from slurm.jobs import array_of, job_named, own_of, same_number, submitter_of
+from slurm.jobs import array_of, job_named, own_of, same_number, submitter_of, was_submitted
 from slurm.models import Job
 
 MOST_TASKS = 60
@@ -44,7 +45,12 @@ class Moment:
 @cluster_view(Action.VIEW)
 def job(request: HttpRequest, door: Door, job: str) -> HttpResponse:
     """Everything about one job; `?at=` picks an older one of the same number."""
-    found = _found(request, door, job)
+    try:
+        found = _found(request, door, job)
+    except Missing:
+        if not was_submitted(door.cluster, job):
+            raise
+        return render_page(request, "slurm/job_awaited.html", {"door": door, "tab": "jobs", "number": job})
     tasks = array_of(found)
     context = {
         "door": door,

@@ -72,13 +72,27 @@ class FakeExecutor:
     silent: bool = False
     script: str = SCRIPT
     asked: list[list[str]] = field(default_factory=list)
+    sent: bytes = b""
 
     def run(self, argv: Sequence[str], *, timeout_s: float = 4.0, stdin: bytes = b"") -> Completed:
         self.asked.append(list(argv))
+        self.sent = stdin
         if self.silent:
             raise Unavailable(f"{argv[0]} did not answer within {timeout_s:g} s.")
-        answer = {"squeue": self._squeue, "sacct": self._sacct, "scontrol": self._scontrol}[argv[0]]
+        speak = {
+            "squeue": self._squeue,
+            "sacct": self._sacct,
+            "scontrol": self._scontrol,
+            "sbatch": self._sbatch,
+        }
+        answer = speak.get(argv[0], self._nothing)
         return Completed(0, answer(list(argv)).encode(), "")
+
+    def _nothing(self, argv: list[str]) -> str:
+        return ""
+
+    def _sbatch(self, argv: list[str]) -> str:
+        return "4711\n"
 
     def _squeue(self, argv: list[str]) -> str:
         job_id = argv[argv.index("-j") + 1]
@@ -93,7 +107,7 @@ class FakeExecutor:
         return "".join(f"{mark.join(row)}\n" for row in rows)
 
     def _scontrol(self, argv: list[str]) -> str:
-        return self.script
+        return self.script if "batch_script" in argv else ""
 
 
 class FakeProvisioner:

@@ -24,13 +24,13 @@ class Command(BaseCommand):
 
 
 async def _serve() -> None:
-    registry, journal = Registry(settings.REDIS_URL), DatabaseJournal()
-    worker = Worker(socket_path(), registry, journal)
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, worker.stop)
-    await worker.serve()
-    await registry.close()
+    journal = DatabaseJournal()
+    async with Registry(settings.REDIS_URL) as registry:
+        worker = Worker(socket_path(), registry, journal)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, worker.stop)
+        await worker.serve()
     await asyncio.to_thread(journal.close)
 
 

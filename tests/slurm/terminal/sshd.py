@@ -60,6 +60,10 @@ class Sshd:
             self.process.wait(10)
             self.process = None
 
+    def trust(self, ca: str) -> None:
+        """Whose certificates are taken from now on; sshd reads the file for each sign-in."""
+        (self.scratch / "ca.pub").write_text(ca + "\n")
+
     def change_host_key(self) -> None:
         """As if somebody had set up another machine at this address."""
         _write_key(self.scratch / "host_ed25519")
@@ -91,6 +95,7 @@ def make_sshd(scratch: Path, ca: str, port: int) -> Sshd:
     (scratch / "ca.pub").write_text(ca + "\n")
     host_key = _write_key(scratch / "host_ed25519")
     (scratch / "home/.bashrc").write_text("PS1='ready> '\n")
+    (scratch / "home/.inputrc").write_text("set enable-bracketed-paste off\n")
     (scratch / "home/.bash_profile").write_text(". ~/.bashrc\n")
     # Refused sign-ins are tested from one address, which newer servers would shut out (PerSourcePenalties).
     is_new = (sshd_root() / "usr/lib/openssh/sshd-session").exists()

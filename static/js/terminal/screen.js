@@ -1,0 +1,85 @@
+// The screen: xterm with the page's colours and font, fitted to its box. Knows no socket.
+import { Terminal } from "../../vendor/xterm/xterm.mjs";
+import { FitAddon } from "../../vendor/xterm-addon-fit/addon-fit.mjs";
+import { WebLinksAddon } from "../../vendor/xterm-addon-web-links/addon-web-links.mjs";
+
+const COLOURS = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
+const FONT = '"JetBrains Mono Variable", "JetBrains Mono", ui-monospace, monospace';
+const SIZE_KEY = "quarterdeck.terminal.size";
+const SIZES = { least: 9, usual: 13, most: 28 };
+
+// xterm makes <style> elements for its colours and sizes; the page's policy wants the nonce on each.
+export function permitStyles(nonce) {
+  const create = document.createElement.bind(document);
+  document.createElement = (name, ...rest) => {
+    const element = create(name, ...rest);
+    if (name === "style") element.nonce = nonce;
+    return element;
+  };
+}
+
+// What a custom property with light-dark() comes to, as rgb.
+function colours(host) {
+  const probe = document.createElement("i");
+  probe.hidden = true;
+  host.append(probe);
+  const read = (name) => {
+    probe.style.color = `var(--term-${name})`;
+    return getComputedStyle(probe).color;
+  };
+  const theme = { background: read("bg"), foreground: read("fg"), cursor: read("fg"), cursorAccent: read("bg"), selectionBackground: read("selection") };
+  for (const name of COLOURS) {
+    theme[name] = read(name);
+    theme[`bright${name[0].toUpperCase()}${name.slice(1)}`] = read(`bright-${name}`);
+  }
+  probe.remove();
+  return theme;
+}
+
+function storedSize() {
+  try { return Number(localStorage.getItem(SIZE_KEY)) || SIZES.usual; } catch { return SIZES.usual; }
+}
+
+function openLink(event, address) {
+  if (/^https?:\/\//i.test(address)) open(address, "_blank", "noopener,noreferrer");
+}
+
+// A link whose text is not its address: a program may print any, so the person sees where it leads first.
+function openHidden(event, address) {
+  if (/^https?:\/\//i.test(address) && confirm(`A program in the terminal made this link. It leads to\n\n${address}\n\nOpen it?`)) openLink(event, address);
+}
+
+export async function makeScreen(host, box) {
+  await document.fonts.load(`${SIZES.usual}px "JetBrains Mono Variable"`).catch(() => {});
+  const terminal = new Terminal({
+    allowProposedApi: true,
+    cursorBlink: !matchMedia("(prefers-reduced-motion: reduce)").matches,
+    fontFamily: FONT,
+    fontSize: storedSize(),
+    lineHeight: 1.2,
+    linkHandler: { activate: openHidden },
+    macOptionIsMeta: true,
+    minimumContrastRatio: 4.5,
+    scrollback: 20_000,
+    theme: colours(host),
+  });
+  const fit = new FitAddon();
+  terminal.loadAddon(fit);
+  terminal.loadAddon(new WebLinksAddon(openLink));
+  terminal.open(box);
+  fit.fit();
+  let asked = 0;
+  new ResizeObserver(() => {
+    cancelAnimationFrame(asked);
+    asked = requestAnimationFrame(() => box.clientHeight && fit.fit());
+  }).observe(box);
+  document.addEventListener("theme:changed", () => { terminal.options.theme = colours(host); });
+
+  function grow(by) {
+    const size = by ? Math.min(SIZES.most, Math.max(SIZES.least, terminal.options.fontSize + by)) : SIZES.usual;
+    terminal.options.fontSize = size;
+    try { localStorage.setItem(SIZE_KEY, size); } catch { /* private window: holds for this page only */ }
+    fit.fit();
+  }
+  return { terminal, grow };
+}
