@@ -2,10 +2,13 @@
 
 from django.urls import path
 
-from clusters.views import changes, clusters
+from clusters.views import changes, clusters, create
 
 urlpatterns = [
     path("", clusters.clusters, name="clusters"),
+    path("clusters/new/", create.create, name="cluster-new"),
+    path("clusters/new/preview/", create.preview, name="cluster-preview"),
     path("c/<slug:cluster>/changes/", changes.changes, name="changes"),
     path("c/<slug:cluster>/changes/<int:number>/", changes.change, name="change"),
+    path("c/<slug:cluster>/changes/<int:number>/rollback/", changes.rollback, name="rollback"),
 ]

@@ -71,7 +71,7 @@ class Watcher:
             self._start_looks(pool)
             self._guarded(self._complain)
             stop.wait(self._until_next())
-        pool.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(cancel_futures=True)
         self._guarded(self._let_go)
 
     def _claim(self) -> None:
@@ -116,7 +116,8 @@ class Watcher:
         except Exception as error:
             # The watch tick: whatever an adapter or a recorder does, the next look comes.
             log.exception("look failed: cluster %s", held.pk)
-            self._guarded(lambda: self._tell(held.pk, f"Looking at the cluster failed: {error!r}"))
+            problem = f"Looking at the cluster failed: {error!r}"
+            self._guarded(lambda: self._tell(held.pk, problem))
 
     def _complain(self) -> None:
         """Say on the page that a look takes too long, again every tick: silence is a state."""

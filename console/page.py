@@ -55,6 +55,11 @@ def close_dialog(request: HttpRequest, url: str) -> HttpResponse:
     return HttpResponseRedirect(url)
 
 
+def opened_over(request: HttpRequest) -> str:
+    """The address of the page that a dialog lies over; empty outside of a dialog."""
+    return _htmx(request).current_url or ""
+
+
 def _in_dialog(request: HttpRequest) -> bool:
     htmx = _htmx(request)
     return bool(htmx) and htmx.target == "dialog"

@@ -151,7 +151,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 600}
 CELERY_BEAT_SCHEDULE = {"resume-changes": {"task": "clusters.tasks.resume_changes", "schedule": 5.0}}
 
-PROVISIONERS = {"sandbox": "slurm.provisioners.sandbox.Sandbox"}
+PROVISIONERS = {"sandbox": "slurm.provisioners.sandbox.adapter.Sandbox"}
 RECORDERS = ["clusters.watch.record", "slurm.watch.record"]
 WATCH_TICK_S = seconds("QUARTERDECK_WATCH_TICK", 2.0)
 SHADOW_CHECK = flag("QUARTERDECK_SHADOW_CHECK", default=True)

@@ -3,14 +3,14 @@
 # What each status word means for its colour and shape. Words of clusters, changes, nodes, parts and jobs share one table:
 # the same word never means two things on screen.
 _TONES = {
-    "ok": "running ready up idle ok committed completed applied done",
+    "ok": "running ready up ok committed completed applied done",
     "busy": "creating proposed checking applying observing starting allocated mixed completing busy active configuring",
     "warn": (
         "terminating deleting rolling-back rejected draining drained drain failing maint reboot suspended timeout preempted "
         "warn stale held deadline"
     ),
-    "bad": "failed stuck rolled-back down fail inval error bad node_fail out_of_memory boot_fail never",
-    "idle": "terminated deleted unknown absent pending waiting cancelled reserved planned future",
+    "bad": "failed notready stuck rolled-back down fail inval error bad node_fail out_of_memory boot_fail never",
+    "idle": "idle terminated deleted unknown absent pending waiting cancelled reserved planned future",
 }
 TONES = {word: tone for tone, words in _TONES.items() for word in words.split()}
 MOVING = frozenset({"Creating", "Terminating", "Deleting", "checking", "applying", "observing", "rolling back"})
@@ -34,8 +34,8 @@ def duration(seconds: float | None) -> str:
     if left < 3600:
         return f"{left // 60} min"
     if left < 86_400:
-        return f"{left // 3600} h {left % 3600 // 60} m"
-    return f"{left // 86_400} d {left % 86_400 // 3600} h"
+        return f"{left // 3600} h" + (f" {left % 3600 // 60} m" if left % 3600 >= 60 else "")
+    return f"{left // 86_400} d" + (f" {left % 86_400 // 3600} h" if left % 86_400 >= 3600 else "")
 
 
 def ago(seconds: float) -> str:

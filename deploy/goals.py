@@ -43,20 +43,20 @@ def for_run() -> None:
     layout.make()
     clear_leftovers(layout, Steps())
     check_port(chosen_port())
-    _prepare(["requirements.lock"], with_browser=False)
+    _prepare(["requirements.lock"], slurm=True)
 
 
 def for_test() -> None:
     """As for a run, with the tools of the tests and a browser."""
     check_writable(ROOT / "var")
     check_disk(ROOT / "var")
-    _prepare(["requirements.lock", "requirements-dev.lock"], with_browser=True)
+    _prepare(["requirements.lock", "requirements-dev.lock"], slurm=True, chromium=True)
 
 
 def for_vendor() -> None:
     """The environment and the front-end files alone."""
     check_writable(ROOT / "static")
-    _prepare(["requirements.lock"], with_browser=False)
+    _prepare(["requirements.lock"])
 
 
 def _slurm_tree(steps: Steps, log: Path) -> None:
@@ -67,7 +67,7 @@ def _slurm_tree(steps: Steps, log: Path) -> None:
         step.note = log.read_text(errors="replace").splitlines()[-1]
 
 
-def _prepare(locks: list[str], *, with_browser: bool) -> None:
+def _prepare(locks: list[str], *, slurm: bool = False, chromium: bool = False) -> None:
     steps, cache = Steps(), Cache.of_user()
     log = ROOT / "var" / "log" / "prepare.log"
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -75,6 +75,7 @@ def _prepare(locks: list[str], *, with_browser: bool) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two makes at once: the second finds everything done
         python_env.ensure(ROOT, locks, cache, steps, log)
         front_end.ensure(ROOT, cache, steps, log)
-        _slurm_tree(steps, log)
-        if with_browser:
+        if slurm:
+            _slurm_tree(steps, log)
+        if chromium:
             browser.ensure(steps, log)

@@ -104,10 +104,10 @@ def _install_pip(root: Path, log: Path) -> bool:
         return False
     with tempfile.TemporaryDirectory() as directory:
         here = Path(directory)
-        if not tools.run(
-            ["apt-get", "download", "-o", "APT::Sandbox::User=root", "python3-pip-whl"], log, cwd=here
-        ):
-            return False
+        download = ["apt-get", "download", "-o", "APT::Sandbox::User=root", "python3-pip-whl"]
+        # A machine may have no package lists yet; only root may fetch them.
+        if not tools.run(download, log, cwd=here) and tools.run(["apt-get", "update"], log):
+            tools.run(download, log, cwd=here)
         for package in here.glob("*.deb"):
             tools.run(["dpkg-deb", "-x", str(package), directory], log)
         for wheel in here.glob("usr/share/python-wheels/pip-*.whl"):

@@ -1,16 +1,16 @@
 """slurm.conf as a document: read, changed and written again with everything else left as it was.
 
 Pure; anyone may call it. It knows the grammar (which characters make a key, a value, a comment, a continued line) and
-the five kinds of lines that describe things rather than set a value. It does not know which keys exist or what they
+the kinds of lines that describe things rather than set a value. It does not know which keys exist or what they
 may hold: that is `slurm.parameters` and `slurm.check`.
 
 `parse` never fails and `render(parse(text)) == text` for any text; what Slurm could not read is kept in
-`Line.leftover`. The grammar was compared with the parser of Slurm's own library (s_p_parse_file, 22.05):
+`Line.leftover`. The grammar was compared with Slurm's own parser (s_p_parse_file; 22.05, 24.11 and 26.05 agree):
 - a comment runs from an unescaped `#` to the end of the line, also within quotes;
 - a line continues where, comment and trailing blanks taken off, it ends in an odd number of `\\`; the parts are joined
   with nothing between them; afterwards every `\\x` stands for `x`;
 - `Key=Value`, with blanks allowed around `=`, an operator (`+ - * /`) before it, and quotes around a value; one pair a
-  line, but for the lines of NodeName, PartitionName, NodeSet, DownNodes and FrontendName, which hold several;
+  line, but for the lines of `ENTITY_KINDS`, which hold several;
 - the last of several lines for one key wins; keys are the same in any case.
 """
 
@@ -18,9 +18,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from typing import NamedTuple
 
-ENTITY_KINDS = ("NodeName", "PartitionName", "NodeSet", "DownNodes", "FrontendName")
+ENTITY_KINDS = ("NodeName", "PartitionName", "NodeSet", "DownNodes", "FrontendName", "PowerAction")
 
 _ENTITIES = {kind.lower(): kind for kind in ENTITY_KINDS}
 _BLANK = " \t\v\f\r\n"
@@ -45,8 +45,7 @@ class LineKind(StrEnum):
     GARBAGE = "garbage"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """One `Key=Value`. `key` is spelt as in the file, `value` is what Slurm reads (quotes and escapes taken off).
 
     `key_at`, `value_at`, `end` are offsets into `Line.text`: where the key begins, the value (its quote), and ends.
@@ -60,30 +59,19 @@ class Field:
     end: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Line:
-    """One logical line: `text` is every character of it, its line ends and continued lines included."""
+    """One logical line: `text` is every character of it, its line ends and continued lines included.
+
+    `fields` are the pairs that could be read: exactly one of a SETTING, of an ENTITY the first names it. `leftover` is
+    what follows the last of them and makes Slurm refuse the file; for an INCLUDE it is the file's name.
+    """
 
     number: int
     text: str
-
-    @cached_property
-    def _read(self) -> tuple["LineKind", tuple[Field, ...], str]:
-        return _read_line(self.text)
-
-    @property
-    def kind(self) -> LineKind:
-        return self._read[0]
-
-    @property
-    def fields(self) -> tuple[Field, ...]:
-        """Every pair that could be read; a SETTING has exactly one, an ENTITY's first names it."""
-        return self._read[1]
-
-    @property
-    def leftover(self) -> str:
-        """What follows the last readable pair and makes Slurm refuse the file; for an INCLUDE, the file's name."""
-        return self._read[2]
+    kind: LineKind
+    fields: tuple[Field, ...] = ()
+    leftover: str = ""
 
     @property
     def entity(self) -> str | None:
@@ -109,15 +97,15 @@ class Line:
             text = f"{self.text[:end]} {format_pair(key, value)}{self.text[end:]}"
         else:
             raise ConfError(f"Line {self.number} holds no fields to add {key} to")
-        return Line(self.number, text)
+        return read_line(self.number, text)
 
     def without_field(self, key: str) -> "Line":
-        """The line without any field of that name. The first field of a line stays: without it the line means nothing."""
+        """The line without any field of that name; the first stays, for without it the line means nothing."""
         text = self.text
         for field in reversed(self.fields[1:]):
             if field.key.lower() == key.lower():
                 text = text[: field.key_at].rstrip(" \t") + text[field.end :]
-        return Line(self.number, text)
+        return read_line(self.number, text)
 
 
 @dataclass(frozen=True)
@@ -220,7 +208,7 @@ def parse(text: str) -> SlurmConf:
         end = at + 1
         while end < len(physical) and _continues(physical[end - 1]):
             end += 1
-        lines.append(Line(at + 1, physical[at] if end == at + 1 else "".join(physical[at:end])))
+        lines.append(read_line(at + 1, physical[at] if end == at + 1 else "".join(physical[at:end])))
         at = end
     return SlurmConf(tuple(lines))
 
@@ -280,24 +268,28 @@ def _without_comment(physical: str) -> str:
     return physical if start < 0 else ""
 
 
-def _read_line(text: str) -> tuple[LineKind, tuple[Field, ...], str]:
+def read_line(number: int, text: str) -> Line:
+    """The line of `text`, which is one logical line with its line ends; never raises."""
+    first = text.lstrip(_BLANK)[:1]
+    if not first or first == "#":
+        return Line(number, text, LineKind.COMMENT if first else LineKind.BLANK)
     code, offsets = _logical(text)
-    if not code.strip(_BLANK):
-        return (LineKind.COMMENT if "#" in text else LineKind.BLANK), (), ""
     include = _INCLUDE.match(code)
     if include:
-        return LineKind.INCLUDE, (), include[1].strip(_BLANK)
+        return Line(number, text, LineKind.INCLUDE, (), include[1].strip(_BLANK))
     pair = _PAIR.match(code)
     if pair is None:
-        return LineKind.GARBAGE, (), code.strip(_BLANK)
-    fields = [_field(pair, text, offsets)]
-    end = pair.end()
+        left = code.strip(_BLANK)
+        return Line(number, text, LineKind.GARBAGE if left else LineKind.BLANK, (), left)
     is_entity = pair[1].lower() in _ENTITIES
-    while is_entity and (pair := _PAIR.match(code, end)):
+    fields = []
+    end = 0
+    while pair:
         fields.append(_field(pair, text, offsets))
         end = pair.end()
+        pair = _PAIR.match(code, end) if is_entity else None
     kind = LineKind.ENTITY if is_entity else LineKind.SETTING
-    return kind, tuple(fields), code[end:].strip(_BLANK)
+    return Line(number, text, kind, tuple(fields), code[end:].strip(_BLANK))
 
 
 def _logical(text: str) -> tuple[str, list[int] | None]:

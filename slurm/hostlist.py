@@ -96,7 +96,8 @@ def _split(text: str) -> Iterator[str]:
             yield text[start:at]
             start = at + 1
         if depth not in (0, 1):
-            raise HostlistError(f"{'Nested' if depth > 1 else 'Unopened'} bracket at character {at + 1} of {_quote(text)}")
+            what = "Nested" if depth > 1 else "Unopened"
+            raise HostlistError(f"{what} bracket at character {at + 1} of {_quote(text)}")
     if depth:
         raise HostlistError(f"Bracket opened and not closed in {_quote(text)}")
     yield text[start:]

@@ -18,7 +18,7 @@ from clusters.models import Cluster
 from console.models import User
 from slurm.host_pattern import holds
 from slurm.job_query import SORTS, STATES, Bound, JobQuery, Match, Term
-from slurm.job_states import ENDED, HELD, NEVER
+from slurm.job_states import ENDED, HELD_STATES, NEVER
 from slurm.models import IS_WAITING, Submission
 
 Viewer = User | AnonymousUser | None
@@ -94,7 +94,7 @@ def _state(word: str) -> Q:
     if word == "any":
         return Q()
     if word == "held":
-        return Q(state="PENDING", reason__in=HELD) | Q(state__in=["REQUEUE_HOLD", "SPECIAL_EXIT"])
+        return Q(state="PENDING", reason__contains="JobH") | Q(state__in=HELD_STATES)
     if word == "cannot-run":
         return Q(state="PENDING", reason__in=NEVER)
     states = STATES[word]

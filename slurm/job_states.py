@@ -1,12 +1,14 @@
-"""Job states as people speak of them: a word and a tone for each, and what may be asked of a job in it.
+"""Groups of job states, how each is drawn, and what may be asked of a job in it.
 
-Pure: the words of the page, of the filter box and of the API come from here. States and reasons are those of
-squeue and sacct (src/common/slurm_protocol_defs.c, `job_state_string` and `job_reason_string`, 22.05 to
-26.05), upper case.
+Pure. `slurm.states` says which states there are and which word each has on screen; here are the groups that lists are
+filtered by, the tone of each word, and the steps that Slurm takes. Codes are those of squeue(1) and sacct(1), 22.05 to
+26.05.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
+
+from slurm.states import FINISHED, UNKNOWN, is_held, state_word
 
 
 class Step(StrEnum):
@@ -26,7 +28,12 @@ class Face:
     tone: str
 
 
-HELD = frozenset({"JobHeldUser", "JobHeldAdmin"})
+@dataclass(frozen=True)
+class _Seen:
+    state: str
+    reason: str
+
+
 # Slurm goes on trying for ever; nothing but an edit of the job, or of the cluster, lets these start.
 NEVER = frozenset(
     {
@@ -40,73 +47,40 @@ NEVER = frozenset(
         "QOSNotAllowed",
     }
 )
-WAITING = ("PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT")
+HELD_STATES = ("REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT")
+WAITING = ("PENDING", "REQUEUED", "REQUEUE_FED", *HELD_STATES)
 ON_NODES = (
-    "RUNNING",
-    "COMPLETING",
-    "CONFIGURING",
-    "RESIZING",
-    "SIGNALING",
-    "STAGE_OUT",
-    "STOPPED",
-    "SUSPENDED",
+    *("RUNNING", "COMPLETING", "CONFIGURING", "RESIZING"),
+    *("SIGNALING", "STAGE_OUT", "STOPPED", "SUSPENDED"),
 )
 GOOD_ENDS = ("COMPLETED",)
-BAD_ENDS = (
-    "FAILED",
-    "TIMEOUT",
-    "OUT_OF_MEMORY",
-    "NODE_FAIL",
-    "BOOT_FAIL",
-    "DEADLINE",
-    "LAUNCH_FAILED",
-    "RECONFIG_FAIL",
-)
-OTHER_ENDS = ("CANCELLED", "PREEMPTED", "REVOKED")
+BAD_ENDS = ("FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL", "DEADLINE")
+OTHER_ENDS = ("CANCELLED", "PREEMPTED", "REVOKED", UNKNOWN)
 ENDED = (*GOOD_ENDS, *BAD_ENDS, *OTHER_ENDS)
 # slurmctld forgets an ended job after MinJobAge, 300 s unless set: only until then can it be requeued.
 REQUEUE_AFTER_END_S = 300
 
-FACES = {
-    "RUNNING": Face("running", "busy"),
-    "COMPLETING": Face("ending", "busy"),
-    "CONFIGURING": Face("starting", "busy"),
-    "SUSPENDED": Face("suspended", "warn"),
-    "STOPPED": Face("stopped", "warn"),
-    "PENDING": Face("waiting", "idle"),
-    "REQUEUED": Face("requeued", "idle"),
-    "REQUEUE_HOLD": Face("held", "warn"),
-    "SPECIAL_EXIT": Face("held", "warn"),
-    "RESV_DEL_HOLD": Face("held", "warn"),
-    "COMPLETED": Face("finished", "ok"),
-    "FAILED": Face("failed", "bad"),
-    "TIMEOUT": Face("timed out", "bad"),
-    "OUT_OF_MEMORY": Face("out of memory", "bad"),
-    "NODE_FAIL": Face("node failed", "bad"),
-    "BOOT_FAIL": Face("boot failed", "bad"),
-    "LAUNCH_FAILED": Face("launch failed", "bad"),
-    "DEADLINE": Face("missed deadline", "bad"),
-    "CANCELLED": Face("cancelled", "idle"),
-    "PREEMPTED": Face("preempted", "warn"),
-    "REVOKED": Face("revoked", "idle"),
+TONES = {
+    **dict.fromkeys(ON_NODES, "busy"),
+    **dict.fromkeys(GOOD_ENDS, "ok"),
+    **dict.fromkeys(BAD_ENDS, "bad"),
+    **dict.fromkeys(("SUSPENDED", "STOPPED", "PREEMPTED", *HELD_STATES), "warn"),
 }
 
 
 def face(state: str, reason: str = "") -> Face:
     """The drawing of a state; `reason` tells the waiting from the held and the hopeless. Never raises."""
-    if state == "PENDING" and reason in HELD:
-        return Face("held", "idle")
     if state == "PENDING" and reason in NEVER:
         return Face("cannot run", "bad")
-    return FACES.get(state, Face(state.lower().replace("_", " ") or "unknown", "idle"))
+    return Face(state_word(_Seen(state, reason)) or "unknown", TONES.get(state, "idle"))
 
 
 def steps(state: str, reason: str = "", *, ended_s: float | None = None) -> frozenset[Step]:
     """What Slurm would take for a job in this state; `ended_s` is how long ago it ended."""
-    if state in ENDED:
+    if state in FINISHED:
         fresh = ended_s is not None and ended_s < REQUEUE_AFTER_END_S
         return frozenset({Step.REQUEUE}) if fresh else frozenset()
     if state in ON_NODES:
         return frozenset({Step.CANCEL, Step.REQUEUE})
-    held = reason in HELD or state in {"REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
+    held = is_held(reason) or state in HELD_STATES
     return frozenset({Step.CANCEL, Step.RELEASE if held else Step.HOLD})

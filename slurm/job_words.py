@@ -38,11 +38,6 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else SEEN.get(c, GONE) for c in text)
 
 
-def ending(state: str, exit_code: str) -> str:
-    """How a bad end went, from `status:signal`: `exit status 2`, `killed by signal 9`."""
-    status, _, signal = exit_code.partition(":")
-    if state == "TIMEOUT":
-        return "Reached its time limit"
-    if signal not in {"", "0"}:
-        return f"Killed by signal {signal}"
-    return f"Exit status {status}" if status not in {"", "0"} else ""
+def cut(text: str, most: int) -> str:
+    """At most `most` characters of what can be seen of `text`, the last one an ellipsis where more was there."""
+    return visible(text if len(text) <= most else text[: most - 1] + "\u2026")

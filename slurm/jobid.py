@@ -8,7 +8,7 @@ import re
 
 from console.errors import Rejected
 
-JOB_ID = re.compile(r"^\d{1,10}(_\d{1,10}|_\[[\d,:%-]{1,65536}\])?$", re.ASCII)
+JOB_ID = re.compile(r"^\d{1,10}(_\d{1,10}|\+\d{1,5}|_\[[\d,:%-]{1,65536}\])?$", re.ASCII)
 _MOST_INDICES = 10_000
 
 
@@ -21,8 +21,9 @@ def valid(job_id: str) -> str:
 
 
 def number(job_id: str) -> int:
-    """The job's number, or its array's: what a Submission is kept by."""
-    return int(job_id.partition("_")[0])
+    """The job's number, or its array's: what a Submission is kept by. 0 for what is no job id at all."""
+    match = re.match(r"\d{1,18}", job_id, re.ASCII)
+    return int(match[0]) if match else 0
 
 
 def key_of(job_id: str) -> str:

@@ -4,7 +4,7 @@ Queries only: what is shown is the views' business, and rows are written by the 
 means in SQL is in `slurm.job_filters`. A list costs a few queries whatever the length of the queue.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -12,12 +12,15 @@ from django.db.models import Count, Q, QuerySet
 
 from clusters.models import Cluster
 from console.errors import Missing
+from console.models import User
 from slurm.job_filters import Viewer, midnight, mine, order, where
 from slurm.job_query import JOB_ID, STATES, JobQuery
-from slurm.models import Job
+from slurm.models import Job, Submission
 
 PAGE_SIZE = 100
 # What the list does not show stays in the database: a comment may be long.
+# How far the cluster's clock may be from the console's.
+CLOCK_SLACK = timedelta(minutes=5)
 FAR_FUTURE = 32_503_680_000  # the year 3000: what a date still holds
 DEFERRED = ("comment", "work_dir", "dependency", "account", "qos")
 
@@ -54,15 +57,20 @@ class JobCounts:
     finished_today: int
 
 
-def job_list(cluster: Cluster, query: JobQuery, viewer: Viewer = None) -> JobPage:
-    """The page of the cluster's jobs that `query` asks for; `user:me` is `viewer`. Three queries at most."""
-    return _page(cluster.jobs.all(), [cluster], query, viewer)
+def job_list(cluster: Cluster, query: JobQuery, viewer: Viewer = None, queue: int | None = None) -> JobPage:
+    """The page of the cluster's jobs that `query` asks for; `user:me` is `viewer`. Three queries at most.
+
+    `queue` is how long the whole queue is, where that was counted already.
+    """
+    return _page(cluster.jobs.all(), [cluster], query, viewer, queue)
 
 
-def team_job_list(clusters: Sequence[Cluster], query: JobQuery, viewer: Viewer = None) -> JobPage:
+def team_job_list(
+    clusters: Sequence[Cluster], query: JobQuery, viewer: Viewer = None, queue: int | None = None
+) -> JobPage:
     """The same over several clusters, each job with its cluster and team at hand."""
     jobs = Job.objects.filter(cluster__in=clusters).select_related("cluster__team")
-    return _page(jobs, clusters, query, viewer)
+    return _page(jobs, clusters, query, viewer, queue)
 
 
 def job_counts(clusters: Sequence[Cluster], viewer: Viewer = None, now: datetime | None = None) -> JobCounts:
@@ -111,6 +119,52 @@ def array_of(job: Job) -> QuerySet[Job]:
     return job.cluster.jobs.filter(array_number=job.array_number).order_by("-task_count", "number", "key")
 
 
+def jobs_named(cluster: Cluster, keys: Sequence[str]) -> list[Job]:
+    """The newest record of each key, in the order of `keys`; those never seen are left out."""
+    wanted = [key for key in keys if JOB_ID.fullmatch(key)]
+    newest = cluster.jobs.filter(key__in=wanted).order_by("key", "-submit_at").distinct("key")
+    found = {job.key: job for job in newest}
+    return [found[key] for key in dict.fromkeys(wanted) if key in found]
+
+
+def own_of(cluster: Cluster, viewer: Viewer, jobs: Sequence[Job]) -> frozenset[int]:
+    """The primary keys of those of `jobs` that the person submitted through the console."""
+    if viewer is None or not viewer.pk:
+        return frozenset()
+    numbers = {number for job in jobs for number in (job.number, job.array_number) if number is not None}
+    submitted = Submission.objects.filter(cluster=cluster, by_id=viewer.pk, number__in=numbers)
+    times: dict[int, list[datetime]] = {}
+    for number, at in submitted.values_list("number", "at"):
+        times.setdefault(number, []).append(at)
+    return frozenset(job.pk for job in jobs if _is_of(job, times))
+
+
+def submitter_of(job: Job) -> User | None:
+    """Who submitted the job through the console, if it was submitted here."""
+    numbers = [number for number in (job.number, job.array_number) if number is not None]
+    found = Submission.objects.filter(
+        cluster_id=job.cluster_id, number__in=numbers, at__lte=job.submit_at + CLOCK_SLACK
+    )
+    newest = found.select_related("by").order_by("-at").first()
+    return newest.by if newest else None
+
+
+def was_submitted(cluster: Cluster, name: str) -> bool:
+    """Whether a job of that number was submitted here: the watcher sees it within a look or two."""
+    if not JOB_ID.fullmatch(name):
+        return False
+    return Submission.objects.filter(cluster=cluster, number=int(name.partition("_")[0])).exists()
+
+
+def _is_of(job: Job, times: Mapping[int, Sequence[datetime]]) -> bool:
+    """Numbers are used again in time: a submission says nothing about jobs that are older than it.
+
+    A requeued job has a later submit time and stays its owner's.
+    """
+    made = [*times.get(job.number, ()), *times.get(job.array_number or 0, ())]
+    return any(job.submit_at >= at - CLOCK_SLACK for at in made)
+
+
 def _newest(cluster: Cluster, name: str, submitted: int | None) -> Job | None:
     jobs = cluster.jobs.filter(key__in=[name, f"{name}_[]"])
     if submitted is not None:
@@ -126,16 +180,26 @@ def _task_of(cluster: Cluster, name: str) -> Job | None:
     return cluster.jobs.filter(array_number=int(name)).order_by("-submit_at", "-task_count", "number").first()
 
 
-def _page(jobs: QuerySet[Job], clusters: Sequence[Cluster], query: JobQuery, viewer: Viewer) -> JobPage:
+def _page(
+    jobs: QuerySet[Job],
+    clusters: Sequence[Cluster],
+    query: JobQuery,
+    viewer: Viewer,
+    queue: int | None,
+) -> JobPage:
     chosen = jobs.filter(where(query, clusters, viewer))
     rows = _rows(jobs, chosen, query, query.page)
     if rows and len(rows) < PAGE_SIZE:
         return JobPage(rows, (query.page - 1) * PAGE_SIZE + len(rows), query.page)
-    total = chosen.count() if rows or query.page > 1 else 0
+    total = _count(chosen, query, queue) if rows or query.page > 1 else 0
     if rows or not total:
         return JobPage(rows, total, query.page if rows else 1)
     last = -(-total // PAGE_SIZE)
     return JobPage(_rows(jobs, chosen, query, last), total, last)
+
+
+def _count(chosen: QuerySet[Job], query: JobQuery, queue: int | None) -> int:
+    return chosen.count() if query.terms or queue is None else queue
 
 
 def _rows(jobs: QuerySet[Job], chosen: QuerySet[Job], query: JobQuery, page: int) -> list[Job]:

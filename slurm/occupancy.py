@@ -71,8 +71,9 @@ def with_cells(nodes: Iterable[Node], jobs: Mapping[str, Sequence[Job]]) -> list
 
 
 def _shades(jobs: Iterable[Job]) -> dict[int, str]:
-    """A job keeps its shade over all its nodes, and while it lives."""
-    return {job.pk: SHADES[job.number % len(SHADES)] for job in jobs}
+    """A job has one shade over all its nodes; the largest jobs are the darkest."""
+    by_size = sorted({job.pk: job for job in jobs}.values(), key=lambda job: (-job.gpus, job.number))
+    return {job.pk: SHADES[index % len(SHADES)] for index, job in enumerate(by_size)}
 
 
 def _cells(node: Node, jobs: Sequence[Job], shades: Mapping[int, str]) -> list[Cell]:

@@ -246,8 +246,12 @@ def _changes(cluster: Cluster, by: User) -> None:
     third = cluster.revisions.create(number=3, spec=to_json(spec.with_partitions(())), by=by)
     cluster.revision = second
     cluster.save()
-    _change(cluster, 1, "create", "committed", "Create llama-pretrain", by, None, first, now - timedelta(days=3))
-    _change(cluster, 2, "edit", "committed", "slurm.conf: 1 line", by, first, second, now - timedelta(hours=5))
+    _change(
+        cluster, 1, "create", "committed", "Create llama-pretrain", by, None, first, now - timedelta(days=3)
+    )
+    _change(
+        cluster, 2, "edit", "committed", "slurm.conf: 1 line", by, first, second, now - timedelta(hours=5)
+    )
     last = _change(
         *(cluster, 3, "edit", "rolled back", "Partition debug: time limit 2 h, preempt mode", by),
         *(second, third, now - timedelta(minutes=4)),
@@ -337,6 +341,8 @@ def _failed(team: Team, region: Region, by: User) -> None:
             "slurmctld: error: Unable to open pidfile\n"
             "slurmctld: fatal: cannot create spool directory: No space left on device"
         ),
-        parts=[_part("accounting", "slurmdbd", "up"), _part("controller", "slurmctld", "down", "exited with 1")],
+        parts=[
+            _part("accounting", "slurmdbd", "up"),
+            _part("controller", "slurmctld", "down", "exited with 1"),
+        ],
     )
-

@@ -19,7 +19,6 @@ from clusters.models import Change, Cluster
 from clusters.spec import CPU_GROUP, GPU_GROUP
 from console.models import User
 from console.roles import Action, least_role
-from console.words import listed
 
 WATCHED = frozenset({Status.CREATING, Status.RUNNING, Status.FAILED})
 MOST_IN_RAIL = 8
@@ -178,12 +177,11 @@ def _url(name: str, **where: str) -> str:
 
 @dataclass(frozen=True)
 class Rail:
-    """`at` is the entry that is lit; `cluster` the one whose jobs and nodes the rail offers."""
+    """The team's clusters, the one that the page is about, and the entry that is lit."""
 
     clusters: list[Cluster]
     count: int
-    cluster: Cluster | None
-    inside: bool
+    inside: Cluster | None
     at: str
 
 
@@ -195,26 +193,13 @@ def rail(request: HttpRequest) -> dict[str, object]:
 def _rail(request: HttpRequest) -> Rail:
     match = request.resolver_match
     if not match or not isinstance(request.user, User):
-        return Rail([], 0, None, False, "")
+        return Rail([], 0, None, "")
     of_team = Cluster.objects.filter(
         team__slug=match.kwargs.get("team"), team__memberships__user=request.user
     ).exclude(status=Status.DELETED)
-    clusters = list(of_team.select_related("team").order_by("slug"))
+    clusters = list(of_team.order_by("slug"))
     inside = next((cluster for cluster in clusters if cluster.slug == match.kwargs.get("cluster")), None)
-    running = next((cluster for cluster in clusters if cluster.status == Status.RUNNING), None)
     shown = clusters[:MOST_IN_RAIL]
     if inside and inside not in shown:
         shown[-1] = inside
-    lit = _lit(match.url_name or "", inside=inside is not None)
-    return Rail(shown, len(clusters), inside or running, inside is not None, lit)
-
-
-def _lit(name: str, *, inside: bool) -> str:
-    for entry in ("jobs", "nodes", "volumes", "members", "activity", "clusters"):
-        if name == entry or name.startswith(entry.rstrip("s")) and entry in {"jobs", "nodes"}:
-            return entry
-    return "" if inside else "clusters"
-
-
-def short_names(names: list[str]) -> str:
-    return listed(names, most=6)
+    return Rail(shown, len(clusters), inside, match.url_name or "")

@@ -106,9 +106,17 @@ def everyone() -> list[Identity]:
 
 def own_children() -> list[Identity]:
     """The live direct children of this process, adopted ones included. Cheap; for a process of one thread."""
-    listed = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    try:
+        listed = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    except OSError:  # a kernel without CONFIG_PROC_CHILDREN
+        return [one for one in everyone() if _parent_of(one.pid) == os.getpid()]
     found = [identity_of(int(pid)) for pid in listed]
     return [one for one in found if one is not None]
+
+
+def _parent_of(pid: int) -> int | None:
+    fields = _stat_fields(pid)
+    return int(fields[1]) if fields is not None else None
 
 
 def _stat_fields(pid: int) -> list[str] | None:

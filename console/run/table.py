@@ -82,12 +82,12 @@ def console_rows(layout: Layout, port: int) -> list[Process]:
 
 
 def answers(url: str) -> bool:
-    """Whether a web server answers there, with whatever status. Waits at most 2 s."""
+    """Whether a web server answers there, with anything but an error of its own. Waits at most 2 s."""
     try:
         with urllib.request.urlopen(url, timeout=2):  # noqa: S310 - our own address
             return True
-    except urllib.error.HTTPError:
-        return True
+    except urllib.error.HTTPError as error:
+        return error.code < 500
     except OSError:
         return False
 

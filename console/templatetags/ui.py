@@ -44,6 +44,16 @@ def status(
     return format_html('<span class="{}" title="{}">{}{}</span>', classes, title, _shape(tone), label)
 
 
+# What a node's health (clusters.nodes.Health) is drawn as: an idle node is calm, not green.
+HEALTH = {"ok": "idle", "busy": "busy", "draining": "warn", "down": "bad", "unknown": "idle"}
+
+
+@register.simple_tag
+def node_state(state: str, health: str, *, pill: bool = False) -> SafeString:
+    """Slurm's word for a node, drawn by how well the node is."""
+    return status(state, HEALTH.get(health, "idle"), pill=pill)
+
+
 @register.simple_tag
 def icon(name: str) -> SafeString:
     return format_html('<i class="ti ti-{}" aria-hidden="true"></i>', name)
@@ -99,6 +109,13 @@ def duration(seconds: float | None) -> str:
 def minutes(count: int | None) -> str:
     """Minutes as a duration; None is `unlimited`."""
     return "unlimited" if count is None else words.duration(count * 60)
+
+
+@register.filter
+def partitions_shown(names: list[str]) -> str:
+    """`slinky +1`: without `all`, which every node is in, and without the length of the rest."""
+    own = [name for name in names if name != "all"] or names
+    return own[0] + (f" +{len(own) - 1}" if len(own) > 1 else "") if own else ""
 
 
 @register.simple_tag
@@ -175,8 +192,12 @@ def sort_head(context: template.Context, key: str, label: str, *, number: bool =
 
 
 @register.inclusion_tag("components/field.html")
-def field(bound: BoundField, help: str = "", kind: str = "") -> dict[str, object]:
-    """A form's field with its label, help and problems. `kind` is `check` or `choices` where the plain form will not do."""
+def field(bound: BoundField, help: str = "", kind: str = "", *, optional: bool = True) -> dict[str, object]:
+    """A form's field with its label, help and problems.
+
+    `kind` is `check` or `choices` where the plain form will not do. `optional=False` leaves the word "(optional)" out
+    where an empty field means something that its help says.
+    """
     described = f"{bound.id_for_label}-about"
     attrs: dict[str, str | bool] = {
         "aria-describedby": described,
@@ -188,4 +209,5 @@ def field(bound: BoundField, help: str = "", kind: str = "") -> dict[str, object
         "about": described,
         "help": help or bound.help_text,
         "kind": kind,
+        "is_optional": optional and not bound.field.required,
     }

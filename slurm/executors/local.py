@@ -26,10 +26,15 @@ _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 
 @dataclass(frozen=True)
 class LocalExecutor:
-    """Runs `prefix + argv` with the scrubbed environment plus `env`."""
+    """Runs `prefix + argv` with the scrubbed environment plus `env`.
+
+    `directory` is where commands start, as seen behind the prefix. sbatch takes it, and `HOME` and `USER` of `env`, for
+    the job's own.
+    """
 
     prefix: Sequence[str] = ()
     env: Mapping[str, str] = field(default_factory=dict)
+    directory: str = ""
     most_bytes: int = MOST_BYTES
 
     def run(self, argv: Sequence[str], *, timeout_s: float = 4.0, stdin: bytes = b"") -> Completed:
@@ -51,9 +56,10 @@ class LocalExecutor:
         return Completed(process.returncode, output[0], output[1].decode("utf-8", "replace"))
 
     def _start(self, argv: Sequence[str]) -> "subprocess.Popen[bytes]":
+        enter = ["env", "-C", self.directory] if self.directory else []
         try:
             return subprocess.Popen(
-                [*self.prefix, *argv],
+                [*self.prefix, *enter, *argv],
                 env=environment(self.env),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

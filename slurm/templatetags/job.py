@@ -1,6 +1,9 @@
-"""A job's columns for templates: each filter takes the row and gives what one cell shows."""
+"""A job's columns for templates: each filter takes the row and gives what one cell shows.
 
-from datetime import datetime
+A page has a hundred rows, so these are plain functions rather than nested tags: half of a list's time is its cells.
+"""
+
+from functools import lru_cache
 
 from django import template
 from django.urls import reverse
@@ -8,16 +11,19 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from console.templatetags.ui import meter, status
 from slurm import job_words
-from slurm.job_states import NEVER, ON_NODES, Face, face
+from slurm.job_states import ON_NODES, Face, face
 from slurm.models import Job
 
 MOST_ON_HOVER = 300
 
 register = template.Library()
+register.filter("cut", job_words.cut)
 register.filter("visible", job_words.visible)
 register.filter("clock", job_words.clock)
 register.filter("limit", job_words.limit)
+register.filter("state_face", face)
 
 
 @register.filter
@@ -26,42 +32,75 @@ def job_face(job: Job) -> Face:
 
 
 @register.filter
+def job_status(job: Job) -> SafeString:
+    """The state as a shape, a word and a colour."""
+    drawn = face(job.state, job.reason)
+    return _status(drawn.word, drawn.tone)
+
+
+@lru_cache(maxsize=64)
+def _status(word: str, tone: str) -> SafeString:
+    return status(word, tone)
+
+
+@register.filter
 def job_url(job: Job) -> str:
     """The job's page; its cluster and team must be at hand, or each costs a query."""
     cluster = job.cluster
-    return reverse("job", args=(cluster.team.slug, cluster.slug, job.key.removesuffix("_[]")))
+    return _pages(cluster.team.slug, cluster.slug) + job.key.removesuffix("_[]") + "/"
+
+
+@lru_cache(maxsize=256)
+def _pages(team: str, cluster: str) -> str:
+    return reverse("jobs", args=(team, cluster))
 
 
 @register.filter
-def job_ran(job: Job) -> str:
+def job_ran(job: Job) -> SafeString | str:
+    """How long it ran; for a job on nodes an element that goes on counting (js/ran.js)."""
+    if not job.is_finished and job.state not in ON_NODES:
+        return ""
     seconds = job_words.ran_s(job.start_at, job.end_at, timezone.now(), ended=job.is_finished)
-    return "" if _waits(job) else job_words.clock(seconds)
-
-
-@register.filter
-def job_ticks(job: Job) -> datetime | None:
-    """Since when the time it ran goes on counting; None when it stands still."""
-    return job.start_at if job.state in ON_NODES else None
+    text = job_words.clock(seconds)
+    if job.is_finished or job.start_at is None:
+        return text
+    since = job.start_at.isoformat(" ", "seconds").removesuffix("+00:00")
+    return format_html(
+        '<time data-ran="{}" title="Since {} UTC">{}</time>', int(job.start_at.timestamp()), since, text
+    )
 
 
 @register.filter
 def job_why(job: Job) -> str:
     """Why it waits, or how it ended, in a sentence; empty when all is well."""
-    if job.is_finished:
-        return job_words.ending(job.state, job.exit_code) if face(job.state).tone == "bad" else ""
-    return job.why or (job.reason if _waits(job) else "")
+    if job.why or job.is_finished or job.state in ON_NODES:
+        return job.why
+    return "" if job.reason == "None" else job.reason
 
 
 @register.filter
 def hover(text: str, shown: int) -> SafeString | str:
     """A title attribute with what a cell of `shown` characters cuts off; nothing where it cuts nothing off."""
-    return format_html(' title="{}"', job_words.visible(text[:MOST_ON_HOVER])) if len(text) > shown else ""
+    return format_html(' title="{}"', job_words.cut(text, MOST_ON_HOVER)) if len(text) > shown else ""
 
 
 @register.filter
-def is_hopeless(job: Job) -> bool:
-    return job.state == "PENDING" and job.reason in NEVER
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
-def _waits(job: Job) -> bool:
-    return not job.is_finished and job.state not in ON_NODES
+@register.simple_tag
+def job_meter(job: Job) -> SafeString | str:
+    """How much of its time limit a running job has had."""
+    if not job.limit_s or job.start_at is None:
+        return ""
+    ran = (timezone.now() - job.start_at).total_seconds()
+    label = f"{job_words.clock(ran)} of {job_words.clock(job.limit_s)}"
+    return meter(min(ran, job.limit_s), job.limit_s, label=label)
+
+
+@register.filter
+def gpu_hours(seconds: float) -> str:
+    """GPU seconds as `5.3 GPU hours`."""
+    hours = seconds / 3600
+    return f"{hours:.0f} GPU hours" if hours >= 10 else f"{hours:.1f} GPU hours"

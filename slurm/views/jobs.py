@@ -1,4 +1,4 @@
-"""The list of jobs, of one cluster and of a team. Everything shown is asked of `slurm.jobs`; nothing is computed here."""
+"""The list of jobs, of one cluster and of a team. What is shown is asked of `slurm.jobs`; nothing is computed here."""
 
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -76,8 +76,9 @@ class Empty:
 def jobs(request: HttpRequest, door: Door) -> HttpResponse:
     """The cluster's queue and recent history."""
     query = query_of(request)
-    found = job_list(door.cluster, query, request.user)
-    context = _listing(request, query, found, job_counts([door.cluster], request.user))
+    counts = job_counts([door.cluster], request.user)
+    found = job_list(door.cluster, query, request.user, counts.queue)
+    context = _listing(request, query, found, counts)
     context |= {
         "door": door,
         "tab": "jobs",
@@ -96,8 +97,9 @@ def team_jobs(request: HttpRequest, membership: Membership) -> HttpResponse:
     clusters = list(
         Cluster.objects.filter(team=membership.team).exclude(status=Status.DELETED).order_by("slug")
     )
-    found = team_job_list(clusters, query, request.user)
-    context = _listing(request, query, found, job_counts(clusters, request.user))
+    counts = job_counts(clusters, request.user)
+    found = team_job_list(clusters, query, request.user, counts.queue)
+    context = _listing(request, query, found, counts)
     context |= {
         "team": membership.team,
         "with_cluster": True,

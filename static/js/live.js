@@ -1,7 +1,8 @@
 // A cluster's page, kept true. <body-part data-live-socket="/ws/..." data-live-tick="2"> names the socket.
 // Messages: {fragments: [{id, html}], refresh: [names], at, problem}. Fragments are swapped by id; elements with
-// data-live="jobs" (and an id) fetch themselves again from their data-src, else the page's address, when their name
-// is in `refresh`, and all of them after every gap: what was missed meanwhile is then on screen.
+// data-live="jobs" (and an id) fetch themselves again when their name is in `refresh`, and all of them after every
+// gap: what was missed meanwhile is then on screen. They come from their own data-src or hx-get (asked with X-Live,
+// so that a view may answer with the region alone), else from the page's address.
 import { mark } from "./age.js";
 import { morph } from "./morph.js";
 
@@ -30,8 +31,9 @@ export function ask(names) {
   const regions = [...document.querySelectorAll("[data-live]")];
   for (const region of regions) {
     if (names && !region.dataset.live.split(" ").some((name) => names.includes(name))) continue;
-    const url = region.dataset.src ?? region.getAttribute("hx-get") ?? location.href;
-    waiting.set(url, (waiting.get(url) ?? new Set()).add(region.id));
+    const own = region.dataset.src ?? region.getAttribute("hx-get");
+    const key = `${own == null ? "page" : "region"} ${own || location.href}`;
+    waiting.set(key, (waiting.get(key) ?? new Set()).add(region.id));
   }
   fetchWaiting();
 }
@@ -39,10 +41,11 @@ export function ask(names) {
 async function fetchWaiting() {
   if (busy || document.hidden || !waiting.size) return;
   busy = true;
-  const [url, ids] = waiting.entries().next().value;
-  waiting.delete(url);
+  const [key, ids] = waiting.entries().next().value;
+  waiting.delete(key);
+  const [kind, url] = key.split(" ", 2);
   try {
-    const answer = await fetch(url, { headers: { "X-Live": "1" }, signal: AbortSignal.timeout(10_000) });
+    const answer = await fetch(url, { headers: kind === "region" ? { "X-Live": "1" } : {}, signal: AbortSignal.timeout(10_000) });
     if (answer.ok && !answer.redirected) {
       const page = parse(await answer.text());
       for (const id of ids) swap(id, page.getElementById(id));

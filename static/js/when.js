@@ -6,7 +6,8 @@ export function duration(seconds) {
   if (left < 60) return `${left} s`;
   if (left < 3600) return `${Math.floor(left / 60)} min`;
   const [unit, name, part, small] = UNITS.find(([size]) => left >= size);
-  return `${Math.floor(left / unit)} ${name} ${Math.floor((left % unit) / part)} ${small}`;
+  const rest = Math.floor((left % unit) / part);
+  return `${Math.floor(left / unit)} ${name}${rest ? ` ${rest} ${small}` : ""}`;
 }
 
 function ago(seconds) {

@@ -21,9 +21,10 @@ def _empty_stage(settings) -> Iterator[None]:
     settings.CELERY_TASK_ALWAYS_EAGER = False
     for held in (fakes.WORLDS, fakes.SCRIPTS, rows._memories):
         held.clear()
-    watch.recorders.cache_clear()
+    cached = watch.recorders
+    cached.cache_clear()
     yield
-    watch.recorders.cache_clear()
+    cached.cache_clear()
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ PartitionName=all Nodes=ALL Default=YES
 Include /etc/more.conf
 junk here"""
 
-CONFISH = st.text(alphabet="Aab1=\\#\" \t\r\n,[]-", max_size=60)
+CONFISH = st.text(alphabet='Aab1=\\#" \t\r\n,[]-', max_size=60)
 VALUES = st.text(alphabet="aB1 \\#=,'[]-é", max_size=12)
 
 
@@ -136,7 +136,11 @@ def test_reading_ignores_case_and_the_last_line_wins() -> None:
     assert document.get("prolog") == "/etc/slurm/my prolog"
     assert document.get("CPUs") is None
     node = next(document.entities("nodename"))
-    assert (node.get("nodename"), node.get("realmemory"), node.get("State")) == ("slinky-[0-3]", "64000", None)
+    assert (node.get("nodename"), node.get("realmemory"), node.get("State")) == (
+        "slinky-[0-3]",
+        "64000",
+        None,
+    )
 
 
 def test_setting_changes_one_value_and_nothing_else() -> None:
@@ -160,14 +164,22 @@ def test_a_line_after_a_dangling_continuation_is_not_swallowed() -> None:
 
 def test_unsetting_removes_every_line_of_the_key() -> None:
     document = parse(MANY).unset("SLURMCTLDTIMEOUT")
-    assert render(document) == MANY.replace("slurmctldtimeout = 30\n", "").replace("SlurmctldTimeout=99\n", "")
+    assert render(document) == MANY.replace("slurmctldtimeout = 30\n", "").replace(
+        "SlurmctldTimeout=99\n", ""
+    )
     assert document.unset("SlurmctldTimeout") is document
 
 
 def test_entity_fields_are_changed_added_and_removed_in_place() -> None:
-    document = parse(MANY).set_in("partitionname", "all", "DEFAULT", "NO").set_in("PartitionName", "all", "MaxTime", "60")
+    document = (
+        parse(MANY)
+        .set_in("partitionname", "all", "DEFAULT", "NO")
+        .set_in("PartitionName", "all", "MaxTime", "60")
+    )
     assert "PartitionName=all Nodes=ALL Default=NO MaxTime=60\n" in render(document)
-    document = document.set_in("NodeName", "slinky-[0-3]", "RealMemory", "1").unset_in("NodeName", "slinky-[0-3]", "cpus")
+    document = document.set_in("NodeName", "slinky-[0-3]", "RealMemory", "1").unset_in(
+        "NodeName", "slinky-[0-3]", "cpus"
+    )
     assert "NodeName=slinky-[0-3] \\\n  RealMemory=1 # big\n" in render(document)
     with pytest.raises(KeyError, match="PartitionName=ALL"):
         document.set_in("PartitionName", "ALL", "MaxTime", "60")
@@ -206,6 +218,9 @@ def test_appended_lines_cannot_smuggle_another(line: str) -> None:
 
 def test_entity_lines_are_written_in_the_order_given() -> None:
     fields = {"Nodes": "slinky-[0-1]", "Comment": "for tests"}
-    assert entity_line("partitionname", "px", fields) == 'PartitionName=px Nodes=slinky-[0-1] Comment="for tests"'
+    assert (
+        entity_line("partitionname", "px", fields)
+        == 'PartitionName=px Nodes=slinky-[0-1] Comment="for tests"'
+    )
     with pytest.raises(ConfError, match="no key"):
         format_pair("Bad Key", "1")

@@ -6,7 +6,7 @@ from console.errors import Rejected
 from slurm.jobid import argument, key_of, number, valid
 
 
-@pytest.mark.parametrize("job_id", ["12", "12_3", "12_[4-9%2]", "12_[1,3,5-9:2%1]"])
+@pytest.mark.parametrize("job_id", ["12", "12_3", "12+1", "12_[4-9%2]", "12_[1,3,5-9:2%1]"])
 def test_ids_as_squeue_prints_them_are_valid(job_id):
     assert valid(job_id) == job_id and number(job_id) == 12
 

@@ -34,6 +34,11 @@ def test_callers_environment_does_not_leak(monkeypatch):
         assert expected in text
 
 
+def test_commands_start_in_the_given_directory(tmp_path):
+    executor = LocalExecutor(["env"], directory=str(tmp_path))
+    assert executor.run(["pwd"]).stdout.decode().strip() == str(tmp_path)
+
+
 def test_a_command_that_hangs_is_ended_with_its_children():
     code = "import os, time; os.fork(); print(os.getpid(), flush=True); time.sleep(60)"
     began = time.monotonic()

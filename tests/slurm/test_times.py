@@ -27,7 +27,9 @@ def test_every_form_is_read_as_minutes(text: str, minutes: int | None) -> None:
     assert parse_time(text) == minutes
 
 
-@pytest.mark.parametrize("text", ["", "banana", "1d", "-5", "1:2:3:4", "1-", "1-2:3:4:5", "1.5", "٣", "1 hour"])
+@pytest.mark.parametrize(
+    "text", ["", "banana", "1d", "-5", "1:2:3:4", "1-", "1-2:3:4:5", "1.5", "٣", "1 hour"]
+)
 def test_other_text_is_refused_with_the_forms_named(text: str) -> None:
     with pytest.raises(DurationError, match="1-00:00:00"):
         parse_time(text)

@@ -29,7 +29,7 @@ class Spec:
 
     `steps` run to completion before the daemon, each skipped when its `unless` path exists. `order`: lower ones are up
     first, equal ones start together. `epoch`: raise it to have the daemon restarted. `pidfile`: the daemon forks away
-    and its pid is read there. `user` is (uid, gid), used only by root. `ready_port` or `ready_path` (a unix socket) say when it is up.
+    and its pid is read there. `leaves`: a variable that marks what outlives it and ends when it is removed. `user` is (uid, gid), used only by root. `ready_port` or `ready_path` (a unix socket) say when it is up.
     """
 
     name: str
@@ -46,7 +46,17 @@ class Spec:
     epoch: int = 0
     start_s: float = 60.0
     stop_s: float = 5.0
-    stop_signal: int = signal.SIGTERM
+    leaves: str = ""
+
+    @property
+    def waits_for_readiness(self) -> bool:
+        return self.ready_port is not None or self.ready_path is not None
+
+    def is_ready(self) -> bool:
+        """Asks now; a daemon that names neither port nor socket is ready once it runs."""
+        if self.ready_port is not None:
+            return is_listening(self.ready_port)
+        return self.ready_path is None or is_answering(self.ready_path)
 
 
 def specs_from(text: str) -> list[Spec]:
@@ -106,7 +116,7 @@ class Daemon:
         self.pid, self._dead_pid = None, pid
         if self.state == "stopping":
             self._enter("down")
-        elif self.state == "starting" and self._step < len(self._steps()) and status == 0:
+        elif self.state == "starting" and self._step < len(self.spec.steps) and status == 0:
             self._step += 1
             self._launch(now)
         elif self.spec.pidfile and (status == 0 or self.state == "up"):
@@ -123,7 +133,7 @@ class Daemon:
             self.pid = self.pid or self._pid_of_file()
             self._enter("stopping")
             self._due = now + self.spec.stop_s
-            self._kill(self.spec.stop_signal)
+            self._kill(signal.SIGTERM)
             if self.pid is None:
                 self._enter("down")
 
@@ -156,7 +166,7 @@ class Daemon:
         self._launch(now)
 
     def _launch(self, now: float) -> None:
-        steps = self._steps()
+        steps = self.spec.steps
         while self._step < len(steps) and os.path.exists(steps[self._step].get("unless") or ""):
             self._step += 1
         argv = steps[self._step]["argv"] if self._step < len(steps) else self.spec.argv
@@ -164,9 +174,6 @@ class Daemon:
             Path(self.spec.pidfile).unlink(missing_ok=True)
         self._due = now + self.spec.start_s
         self.pid = fork_command(argv, self.spec)
-
-    def _steps(self) -> tuple[dict[str, Any], ...]:
-        return self.spec.steps
 
     def _follow(self, now: float) -> None:
         pid = self._pid_of_file()
@@ -193,11 +200,7 @@ class Daemon:
         self._enter("backing off")
 
     def _is_ready(self) -> bool:
-        if self._step < len(self._steps()) or self.pid is None:
-            return False
-        if self.spec.ready_port is not None:
-            return is_listening(self.spec.ready_port)
-        return self.spec.ready_path is None or is_answering(self.spec.ready_path)
+        return self._step == len(self.spec.steps) and self.pid is not None and self.spec.is_ready()
 
     def _kill(self, number: int) -> None:
         if self.pid is not None:

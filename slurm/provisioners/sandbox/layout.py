@@ -6,7 +6,7 @@
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from slurm.provisioners.sandbox.cluster import SYSTEM_UIDS, SandboxCluster, SandboxNode
@@ -15,7 +15,8 @@ from slurm.provisioners.sandbox.daemon import specs_text
 from slurm.provisioners.sandbox.keeper import replace_file
 from slurm.provisioners.sandbox.room import Room, room_text
 
-COPIES = ("client", "controller", "workers")
+SLURM_FILES = ("slurm.conf", "gres.conf", "cgroup.conf", "topology.conf", "topology.yaml")
+COPIES = ("clients", "controller", "workers")
 
 
 def platform_lines(cluster: SandboxCluster) -> str:
@@ -40,7 +41,8 @@ def platform_lines(cluster: SandboxCluster) -> str:
         "JobAcctGatherType=jobacct_gather/linux",
         "SlurmdParameters=config_overrides",
         "MpiDefault=none",
-        "ReturnToService=2",
+        "SelectType=select/cons_tres",
+        "SelectTypeParameters=CR_Core_Memory",
         "GresTypes=gpu",
         "AccountingStorageType=accounting_storage/slurmdbd",
         "AccountingStorageHost=127.0.0.1",
@@ -86,18 +88,15 @@ def lay_out(cluster: SandboxCluster, files: Mapping[str, str]) -> None:
     _own(home / "state", cluster.owner("slurm"), 0o755)
     _own(home / "log", cluster.owner("slurm"), 0o755)
     _own(home / "db", cluster.owner("mysql"), 0o700)
-    _own(home / "munge", cluster.owner("munge"), 0o700)
     (home / "tmp").chmod(0o1777)
     (home / "keeper").chmod(0o700)
-    _munge_key(cluster)
+    make_munge_key(cluster)
     write_slurm_files(cluster, files, COPIES)
     _write(home / "conf/controller/slurmdbd.conf", slurmdbd_conf(cluster), 0o600, cluster.owner("slurm"))
     _write(home / "db/start.sql", database_sql(cluster), 0o644, cluster.owner("mysql"))
-    _ssh_files(cluster)
+    lay_out_login(cluster)
     if cluster.tree.image.prefix:
         _prefix_directories(cluster)
-    else:
-        _write(home / "room.json", room_text(room_of(cluster)), 0o600)
     write_daemons(cluster)
 
 
@@ -113,9 +112,22 @@ def write_slurm_files(cluster: SandboxCluster, files: Mapping[str, str], copies:
             _write(cluster.home / "conf" / copy / name, text, 0o644)
 
 
-def write_daemons(cluster: SandboxCluster) -> None:
-    """What the keeper shall run; it looks when it gets SIGHUP."""
-    _write(cluster.home / "keeper/daemons.json", specs_text(specs_of(cluster)), 0o600)
+def read_slurm_files(directory: Path) -> dict[str, str]:
+    """The configuration files in a directory by name; empty when there is none."""
+    return {path.name: path.read_text() for path in sorted(directory.glob("*.conf")) if path.name in SLURM_FILES}
+
+
+def write_daemons(cluster: SandboxCluster, only: Collection[str] = ()) -> None:
+    """What the keeper shall run; it looks when it gets SIGHUP. `only` keeps others of the cluster's daemons out."""
+    specs = [spec for spec in specs_of(cluster) if not only or spec.name in only]
+    _write(cluster.home / "keeper/daemons.json", specs_text(specs), 0o600)
+
+
+def lay_out_login(cluster: SandboxCluster) -> None:
+    """Who may sign in, and what a node's name means. sshd reads its keys anew at each sign-in."""
+    _ssh_files(cluster)
+    if not cluster.tree.image.prefix:
+        _write(cluster.home / "keeper/room.json", room_text(room_of(cluster)), 0o600)
 
 
 def slurmdbd_conf(cluster: SandboxCluster) -> str:
@@ -191,7 +203,7 @@ def room_of(cluster: SandboxCluster) -> Room:
     own = (os.getuid(), os.getgid())
     slurm = cluster.owner("slurm")
     binds = [
-        ("conf/client", cluster.places.client, own),
+        ("conf/clients", cluster.places.client, own),
         ("conf/controller", cluster.places.controller, own),
         ("conf/workers", cluster.places.workers, own),
         ("state", cluster.places.state, slurm),
@@ -202,9 +214,9 @@ def room_of(cluster: SandboxCluster) -> Room:
         ("ssh", cluster.places.ssh, own),
         ("root", "/root", own),
         ("home", "/home", own),
+        *([] if cluster.login_home == "/root" else [(f"home/{cluster.login_user}", cluster.login_home, own)]),
         ("tmp", "/tmp", own),
         ("keeper", "/run/keeper", own),
-        *((str(source), target, own) for source, target in cluster.volumes),
     ]
     run = {"slurm": slurm, "munge": cluster.owner("munge"), "mysqld": cluster.owner("mysql"), "sshd": own, "lock": own}
     gpus = max((node.gpus for node in cluster.nodes), default=0)
@@ -221,14 +233,12 @@ def room_of(cluster: SandboxCluster) -> Room:
 
 def system_files(cluster: SandboxCluster) -> dict[str, str]:
     """/etc/passwd and its neighbours."""
-    people = [(account.name, account.uid, f"/home/{account.name}") for account in cluster.accounts]
-    if os.getuid():
-        people.insert(0, (cluster.login_user, os.getuid(), cluster.login_home))
-    uids = {name: uid for name, uid in SYSTEM_UIDS.items() if os.getuid() == 0 or uid != os.getuid()}
-    passwd = [f"{name}:*:{uid}:{uid}:{name}:{'/root' if uid == 0 else '/nonexistent'}:{_shell(uid)}" for name, uid in uids.items()]
-    passwd += [f"{name}:*:{uid}:{_gid(uid)}:{name}:{home}:/bin/bash" for name, uid, home in people]
-    groups = [f"{name}:x:{uid}:" for name, uid in uids.items()] + ["tty:x:5:", "users:x:100:"]
-    groups += [f"{name}:x:{_gid(uid)}:" for name, uid, _ in people]
+    name, uid, gid = cluster.login_user, os.getuid(), os.getgid()
+    others = {other: number for other, number in SYSTEM_UIDS.items() if number != uid}
+    passwd = [f"{name}:*:{uid}:{gid}:{name}:{cluster.login_home}:/bin/bash"]
+    passwd += [f"{other}:*:{number}:{number}:{other}:/nonexistent:/usr/sbin/nologin" for other, number in others.items()]
+    groups = [f"{name}:x:{gid}:", "tty:x:5:", "users:x:100:"]
+    groups += [f"{other}:x:{number}:" for other, number in others.items() if number != gid]
     hosts = " ".join([cluster.controller_host, f"{cluster.name}-login", *(node.name for node in cluster.nodes)])
     return {
         "/etc/passwd": "\n".join(passwd) + "\n",
@@ -249,14 +259,6 @@ def motd(cluster: SandboxCluster) -> str:
     )
 
 
-def _shell(uid: int) -> str:
-    return "/bin/bash" if uid == 0 else "/usr/sbin/nologin"
-
-
-def _gid(uid: int) -> int:
-    return os.getgid() if uid == os.getuid() else uid
-
-
 def _host_file(path: str) -> str:
     try:
         return Path(path).read_text()
@@ -264,7 +266,9 @@ def _host_file(path: str) -> str:
         return ""
 
 
-def _munge_key(cluster: SandboxCluster) -> None:
+def make_munge_key(cluster: SandboxCluster) -> None:
+    """A new random key, or the one that is there with its owner set right."""
+    _own(cluster.home / "munge", cluster.owner("munge"), 0o700)
     key = cluster.home / "munge/munge.key"
     if not key.exists():
         key.touch(mode=0o600)

@@ -29,12 +29,10 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVA
     1 << 18,
 )
 MNT_DETACH = 2
-PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 4, 36
-AT_FDCWD, AT_RECURSIVE, OPEN_TREE_CLONE, MOVE_MOUNT_F_EMPTY_PATH = -100, 0x8000, 1, 4
-# The numbers of newer calls are the same on every architecture; pivot_root's is not.
-SYS_OPEN_TREE, SYS_MOVE_MOUNT = 428, 429
+PR_SET_CHILD_SUBREAPER = 36
+# glibc has no wrapper for it.
 SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}.get(platform.machine(), 0)
-SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1
+SIOCGIFFLAGS, SIOCSIFFLAGS, SIOCSIFADDR, IFF_UP = 0x8913, 0x8914, 0x8916, 1
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -49,15 +47,6 @@ def _checked(result: int, what: str) -> int:
 def unshare(flags: int) -> None:
     """unshare(2). CLONE_NEWPID takes effect for the next child."""
     _checked(_libc.unshare(flags), "unshare")
-
-
-def join_namespace(path: str) -> None:
-    """setns(2) by a file of /proc/PID/ns."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        _checked(_libc.setns(descriptor, 0), f"setns {path}")
-    finally:
-        os.close(descriptor)
 
 
 def unshare_as_user(flags: int) -> None:
@@ -93,32 +82,24 @@ def become_root_of(directory: str) -> None:
     os.chdir("/")
 
 
-def copy_mount(source: str) -> int:
-    """open_tree(2): a detached copy of the mount at `source`, as a descriptor for `place_mount`."""
-    flags = OPEN_TREE_CLONE | AT_RECURSIVE | os.O_CLOEXEC
-    number = _libc.syscall(SYS_OPEN_TREE, AT_FDCWD, os.fsencode(source), flags)
-    return _checked(number, f"open_tree {source}")
-
-
-def place_mount(descriptor: int, target: str) -> None:
-    """move_mount(2): attach what `copy_mount` made, in this process's mount namespace."""
-    result = _libc.syscall(
-        SYS_MOVE_MOUNT, descriptor, b"", AT_FDCWD, os.fsencode(target), MOVE_MOUNT_F_EMPTY_PATH
-    )
-    _checked(result, f"move_mount on {target}")
-
-
 def adopt_orphans() -> None:
     """prctl(2) PR_SET_CHILD_SUBREAPER: processes whose parent dies below us become our children."""
     _checked(_libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "prctl subreaper")
 
 
 def raise_loopback() -> None:
-    """Bring `lo` up in a new network namespace (netdevice(7))."""
+    """Bring `lo` up in a new network namespace (netdevice(7)), with an address besides 127.0.0.1.
+
+    Without another address glibc's getaddrinfo takes the machine for one without IPv4 and refuses even literal
+    addresses (AI_ADDRCONFIG), with which every Slurm daemon asks. 192.0.2.1 is for documentation (RFC 5737).
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
-        request = struct.pack("16sH14x", b"lo", 0)
-        flags = struct.unpack("16sH14x", fcntl.ioctl(handle, SIOCGIFFLAGS, request))[1]
-        fcntl.ioctl(handle, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", flags | IFF_UP))
+        address = struct.pack("HH4s8x", socket.AF_INET, 0, socket.inet_aton("192.0.2.1"))
+        fcntl.ioctl(handle, SIOCSIFADDR, struct.pack("16s16s8x", b"lo:0", address))
+        for name in (b"lo", b"lo:0"):
+            request = struct.pack("16sH22x", name, 0)
+            flags = struct.unpack("16sH22x", fcntl.ioctl(handle, SIOCGIFFLAGS, request))[1]
+            fcntl.ioctl(handle, SIOCSIFFLAGS, struct.pack("16sH22x", name, flags | IFF_UP))
 
 
 def start_ticks(pid: int) -> int | None:

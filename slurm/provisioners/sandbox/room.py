@@ -23,11 +23,11 @@ EMPTY_DIRECTORIES = ("dev", "proc", "sys", "run", "tmp", "root", "home", "mnt", 
 
 @dataclass(frozen=True)
 class Room:
-    """What a cluster's root is made of, as stored in `room.json`.
+    """What a cluster's root is made of, as stored in `keeper/room.json`.
 
     `binds` are (source, target, owner) with sources relative to the cluster directory or absolute, targets inside;
     `owner` is (uid, gid) to give a new source directory as root, else ignored. `files` are written inside at every
-    start. `run_directories` are made below /run with their owner.
+    start and whenever the keeper rereads. `run_directories` are made below /run with their owner.
     """
 
     tree: str
@@ -173,3 +173,19 @@ def empty_directory(path: Path) -> None:
     for entry in path.iterdir() if path.is_dir() else ():
         with contextlib.suppress(OSError):
             shutil.rmtree(entry) if stat.S_ISDIR(entry.lstat().st_mode) else entry.unlink()
+
+
+def remove_directory(path: Path) -> None:
+    """Remove a tree of files; an overlay leaves a directory in it that nobody may read, not even its owner."""
+
+    def open_up(function: object, name: str, _error: object) -> None:
+        assert callable(function)
+        with contextlib.suppress(OSError):
+            os.chmod(os.path.dirname(name), 0o700)
+            os.chmod(name, 0o700)
+        with contextlib.suppress(OSError):
+            shutil.rmtree(name) if os.path.isdir(name) and not os.path.islink(name) else os.unlink(name)
+
+    if path.is_symlink() or not path.exists():
+        return
+    shutil.rmtree(path, onerror=open_up)

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -18,7 +19,7 @@ from console.errors import Unavailable
 from slurm.provisioners.sandbox import linux
 from slurm.provisioners.sandbox.cluster import SandboxCluster
 from slurm.provisioners.sandbox.daemons import daemon_environment
-from slurm.provisioners.sandbox.keeper import MARK, kill_marked
+from slurm.provisioners.sandbox.keeper import kill_marked, marks_of
 from slurm.provisioners.sandbox.room import empty_directory
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[3]
@@ -34,6 +35,7 @@ class DaemonState:
     pid: int | None
     since: float
     restarts: int
+    epoch: int
     last_lines: tuple[str, ...]
 
 
@@ -74,7 +76,7 @@ def keeping(home: Path) -> Keeping | None:
         return None
     if facts["start_ticks"] != linux.start_ticks(pid):
         return Keeping(pid, "", ())
-    names = ("name", "state", "pid", "since", "restarts")
+    names = ("name", "state", "pid", "since", "restarts", "epoch")
     daemons = [DaemonState(**{n: d[n] for n in names}, last_lines=tuple(d["last_lines"])) for d in facts["daemons"]]
     return Keeping(pid, facts["form"], tuple(daemons))
 
@@ -86,7 +88,7 @@ def start_keeper(home: Path, *, prefix: bool) -> int:
     """
     if pid := keeper_pid(home):
         return pid
-    kill_marked(f"{MARK}={home}")
+    kill_marked(*marks_of(home))
     empty_directory(home / "tmp")
     done = run_keeper_module("start", home, *(["--prefix"] if prefix else []))
     if done.returncode:
@@ -108,7 +110,7 @@ def stop_keeper(home: Path, limit_s: float = 40.0) -> None:
         if not wait_until(lambda: keeper_pid(home) is None, limit_s):
             os.kill(pid, signal.SIGKILL)
             wait_until(lambda: keeper_pid(home) is None, 5.0)
-    kill_marked(f"{MARK}={home}")
+    kill_marked(*marks_of(home))
 
 
 def reload_keeper(home: Path) -> None:
@@ -159,6 +161,12 @@ def run_inside(home: Path, argv: list[str], limit_s: float = 10.0) -> "subproces
         )
     except subprocess.TimeoutExpired as late:
         raise Unavailable(f"{argv[0]} did not answer within {limit_s:g} s.") from late
+
+
+def signal_inside(home: Path, name: str, pids: Sequence[int]) -> None:
+    """Send a signal to processes by their pids as seen inside; those that are gone are no error."""
+    if pids:
+        run_inside(home, ["kill", f"-{name}", *(str(pid) for pid in pids)])
 
 
 def run_keeper_module(action: str, home: Path, *options: str, limit_s: float = 20.0) -> "subprocess.CompletedProcess[str]":

@@ -1,0 +1,208 @@
+"""Give a running cluster new files, and give it its old ones back if it does not live with them.
+
+The order is the safety: the controller's copy first; only when the controller lives with it do the workers' and the
+clients' copies change (26.05's slurmds die of a file the controller refused). Whatever `scontrol reconfigure` answers,
+the controller is pinged afterwards: its exit status does not say whether it lived (see the table of design 10's source).
+Jobs survive all of it: they hang below slurmstepd. Idempotent, also after a kill at any point.
+"""
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from console.errors import Problem, Rejected, Unavailable
+from slurm.provisioners.sandbox.cluster import SandboxCluster
+from slurm.provisioners.sandbox.refusals import problems_in
+from slurm.provisioners.sandbox.daemon import tail
+from slurm.provisioners.sandbox.epochs import epochs_of, raise_epochs
+from slurm.provisioners.sandbox.layout import (
+    COPIES,
+    complete_files,
+    lay_out_login,
+    read_slurm_files,
+    write_daemons,
+    write_slurm_files,
+)
+from slurm.provisioners.sandbox.shadow import shadow_check
+from slurm.provisioners.sandbox.space import (
+    keeper_pid,
+    keeping,
+    reload_keeper,
+    run_inside,
+    signal_inside,
+    wait_until,
+)
+from slurm.provisioners.sandbox.start import begin_cluster, laggard
+from slurm.provisioners.sandbox.trial import Ending
+
+Say = Callable[[str], None]
+UP_LIMIT_S, FIRST_LIMIT_S = 15.0, 60.0
+# A controller that refused its file is dead by now; one that took it has answered twice.
+STEADY_PINGS, PING_PAUSE_S = 3, 0.3
+
+
+def apply_files(cluster: SandboxCluster, files: Mapping[str, str], say: Say, *, restart: bool = False) -> None:
+    """Make `cluster` (its nodes, keys and volumes) and `files` the running cluster's. `restart` restarts slurmctld.
+
+    Raises `Rejected` with the daemon's own words when the controller does not live with the files (its last good ones
+    are then in force again), `Unavailable` when the cluster does not run or does not come back even with those.
+    """
+    cluster = replace(cluster, epochs=epochs_of(cluster.home))
+    wanted = complete_files(cluster, files)
+    good = good_files(cluster.home)
+    if keeper_pid(cluster.home) is None:
+        _first_start(cluster, wanted, good, say)
+        return
+    if wanted != good or restart:
+        _persuade_controller(cluster, wanted, good, say, restart=restart or _must_restart(cluster, wanted, good))
+    write_slurm_files(cluster, wanted, ("workers", "clients"))
+    _keep_good(cluster, wanted)
+    lay_out_login(cluster)
+    before = {daemon.name for daemon in state.daemons} if (state := keeping(cluster.home)) else set()
+    write_daemons(cluster)
+    reload_keeper(cluster.home)
+    if wanted != good:
+        _reread_workers(cluster, before)
+
+
+def _first_start(
+    cluster: SandboxCluster, wanted: Mapping[str, str], good: Mapping[str, str], say: Say
+) -> None:
+    """Start the cluster with the files, or with its last good ones when the controller does not start with them."""
+    say(f"Starting Slurm {cluster.tree.slurm_version} with {len(cluster.nodes)} nodes.")
+    begin_cluster(cluster, wanted)
+    if wait_until(lambda: is_answering(cluster), FIRST_LIMIT_S, PING_PAUSE_S):
+        _keep_good(cluster, wanted)
+        say("The controller answers.")
+        return
+    state = keeping(cluster.home)
+    controller = state.daemon("slurmctld") if state else None
+    if controller is None or not controller.last_lines:
+        raise Unavailable(f"{cluster.name} did not start in time: {laggard(cluster)}", "It goes on trying.")
+    if good:
+        write_slurm_files(cluster, good, COPIES)
+        _restart(cluster)
+    raise Rejected(
+        "Slurm's controller does not start with this configuration.",
+        _why(cluster, wanted, controller.last_lines),
+    )
+
+
+def _persuade_controller(
+    cluster: SandboxCluster, wanted: Mapping[str, str], good: Mapping[str, str], say: Say, *, restart: bool
+) -> None:
+    log = cluster.home / "log/slurmctld.log"
+    mark = log.stat().st_size if log.exists() else 0
+    write_slurm_files(cluster, wanted, ("controller",))
+    say("The controller restarts with the new files." if restart else "The controller rereads its files.")
+    accepted = _restart(cluster) if restart else _reconfigure(cluster)
+    if accepted and _stays_up(cluster):
+        say("The controller answers with the new configuration.")
+        return
+    words = _said_since(log, mark)
+    say("The controller does not live with the new files; the last good ones are put back.")
+    if good:
+        write_slurm_files(cluster, good, ("controller",))
+        if not _stays_up(cluster) and not _restart(cluster):
+            raise Unavailable(
+                f"The controller of {cluster.name} does not come back even with its last good files.",
+                f"Its log: {' '.join(tail(str(log), 3))}",
+            )
+        say("The controller runs with the last good files.")
+    raise Rejected("Slurm's controller refused the configuration.", _why(cluster, wanted, words))
+
+
+def _reconfigure(cluster: SandboxCluster) -> bool:
+    return run_inside(cluster.home, ["scontrol", "reconfigure"], 20.0).returncode == 0
+
+
+def _restart(cluster: SandboxCluster) -> bool:
+    """Have the keeper restart slurmctld, whatever state it is in, and wait for its first answer."""
+    restarted = replace(cluster, epochs=raise_epochs(cluster.home, "slurmctld"))
+    running = [daemon.name for daemon in state.daemons] if (state := keeping(cluster.home)) else []
+    write_daemons(restarted, only=running)
+    reload_keeper(cluster.home)
+    wait_until(lambda: _controller_state(restarted) in ("up", "backing off"), UP_LIMIT_S)
+    return wait_until(lambda: is_answering(restarted), 1.0)
+
+
+def _controller_state(cluster: SandboxCluster) -> str:
+    """As the keeper sees it; empty while it is still the one of before the last restart."""
+    state = keeping(cluster.home)
+    daemon = state.daemon("slurmctld") if state else None
+    return daemon.state if daemon and daemon.epoch == cluster.epochs.get("slurmctld", 0) else ""
+
+
+def is_answering(cluster: SandboxCluster) -> bool:
+    """The controller answers a ping."""
+    try:
+        return run_inside(cluster.home, ["scontrol", "ping"], 4.0).returncode == 0
+    except Unavailable:
+        return False
+
+
+def _stays_up(cluster: SandboxCluster) -> bool:
+    """Answers some pings in a row: one that dies of its file does so within the first. False as soon as it is dead."""
+    cluster = replace(cluster, epochs=epochs_of(cluster.home))
+    answers = 0
+
+    def is_decided() -> bool:
+        nonlocal answers
+        answers = answers + 1 if is_answering(cluster) else 0
+        return answers >= STEADY_PINGS or _controller_state(cluster) == "backing off"
+
+    return wait_until(is_decided, 6.0, PING_PAUSE_S) and answers >= STEADY_PINGS
+
+
+def _must_restart(cluster: SandboxCluster, wanted: Mapping[str, str], good: Mapping[str, str]) -> bool:
+    """22.05's controller dies of a changed set of nodes when it rereads; newer ones take it."""
+    if cluster.tree.release >= (23, 11):
+        return False
+    return _node_lines(wanted) != _node_lines(good)
+
+
+def _node_lines(files: Mapping[str, str]) -> set[str]:
+    return {line for line in files.get("slurm.conf", "").splitlines() if line.lower().startswith("nodename=")}
+
+
+def _reread_workers(cluster: SandboxCluster, before: set[str]) -> None:
+    """The workers that ran already read their own copy again; the keeper starts the others with it."""
+    state = keeping(cluster.home)
+    wanted = {f"slurmd-{node.name}" for node in cluster.nodes} & before
+    pids = [daemon.pid for daemon in state.daemons if daemon.name in wanted and daemon.pid] if state else []
+    signal_inside(cluster.home, "HUP", pids)
+
+
+def _said_since(log: Path, mark: int) -> tuple[str, ...]:
+    with log.open("rb") as file:
+        file.seek(mark if mark <= log.stat().st_size else 0)
+        return tuple(file.read().decode(errors="replace").splitlines()[-200:])
+
+
+def _why(cluster: SandboxCluster, files: Mapping[str, str], lines: tuple[str, ...]) -> tuple[Problem, ...]:
+    """The controller's own words; of a parse error it writes none into its log (24.11, 26.05), a shadow says them."""
+    text = files["slurm.conf"]
+    found = problems_in(Ending(1, False, lines), text, path="slurm_conf", daemon="slurmctld")
+    told = tuple(problem for problem in found if problem.blocking and problem.line is not None)
+    return told or tuple(problem for problem in shadow_check(cluster, files) if problem.blocking)
+
+
+def good_files(home: Path) -> dict[str, str]:
+    """What the controller last ran with. Empty before the first apply that held."""
+    return read_slurm_files(home / "files.good")
+
+
+def _keep_good(cluster: SandboxCluster, files: Mapping[str, str]) -> None:
+    """By renames of whole directories: a kill leaves the old set or the new one."""
+    home = cluster.home
+    building, old = home / ".files.new", home / ".files.old"
+    for leftover in (building, old):
+        shutil.rmtree(leftover, ignore_errors=True)
+    building.mkdir()
+    for name, text in files.items():
+        (building / name).write_text(text)
+    if (home / "files.good").exists():
+        (home / "files.good").rename(old)
+    building.rename(home / "files.good")
+    shutil.rmtree(old, ignore_errors=True)

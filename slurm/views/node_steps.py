@@ -1,0 +1,126 @@
+"""Drain, resume and reboot nodes: GET says what it would end and lose, POST does it. Each URL is a dialog and a page."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+
+from clusters.access import Door, cluster_view
+from clusters.lifecycle import Status, Step, refusal
+from clusters.models import Node
+from clusters.nodes import Health
+from console.errors import Conflict, ConsoleError, Missing
+from console.page import close_dialog, opened_over, render_dialog
+from console.roles import Action
+from console.words import count, listed
+from slurm import operations
+from slurm.models import Job
+from slurm.occupancy import jobs_by_node
+
+MOST_NAMED = 12
+
+
+@dataclass(frozen=True)
+class Impact:
+    """What the step meets: the nodes, the jobs on them, what of either makes the step odd."""
+
+    nodes: Sequence[Node]
+    jobs: Sequence[Job]
+    job_count: int
+    gpus: int
+    odd: str
+
+
+@cluster_view(Action.OPERATE_NODE)
+def drain(request: HttpRequest, door: Door) -> HttpResponse:
+    reason = request.POST.get("reason", "")
+    return _step(
+        request, door, "drain", lambda names: operations.drain(door, names, reason), {"reason": reason}
+    )
+
+
+@cluster_view(Action.OPERATE_NODE)
+def resume(request: HttpRequest, door: Door) -> HttpResponse:
+    return _step(request, door, "resume", lambda names: operations.resume(door, names), {})
+
+
+@cluster_view(Action.OPERATE_NODE)
+def reboot(request: HttpRequest, door: Door) -> HttpResponse:
+    return _step(request, door, "reboot", lambda names: operations.reboot(door, names), {})
+
+
+def _step(
+    request: HttpRequest,
+    door: Door,
+    verb: str,
+    act: Callable[[Sequence[str]], None],
+    typed: dict[str, str],
+) -> HttpResponse:
+    if why := refusal(Status(door.cluster.status), Step.OPERATE):
+        raise Conflict(why, "Its page shows what it allows now.")
+    names = list(dict.fromkeys((request.POST or request.GET).getlist("node")))
+    context: dict[str, object] = {
+        "door": door,
+        "cluster": door.cluster,
+        "verb": verb,
+        "impact": _impact(door, names, verb),
+        "back": _back(request, door),
+        **typed,
+    }
+    template = f"slurm/node_{verb}.html"
+    if request.method != "POST":
+        return render_dialog(request, template, context)
+    try:
+        act(names)
+    except ConsoleError as error:
+        return render_dialog(request, template, {**context, "error": error}, status=error.status)
+    done = {"drain": "drained", "resume": "resumed", "reboot": "rebooted"}[verb]
+    messages.success(request, f"{listed(names)} {'is' if len(names) == 1 else 'are'} being {done}.")
+    return close_dialog(request, _back(request, door))
+
+
+def _impact(door: Door, names: Sequence[str], verb: str) -> Impact:
+    """Raises Missing unless every name is a node of the cluster, and at least one is given."""
+    nodes = list(door.cluster.nodes.filter(name__in=names))
+    unknown = set(names) - {node.name for node in nodes}
+    if unknown or not nodes:
+        raise Missing(
+            f"{door.cluster.slug} has no node {listed(sorted(unknown))}." if unknown else "No node is chosen.",
+            "Choose nodes in the Nodes tab: press x on a row, or tick it.",
+        )
+    by_node = jobs_by_node(door.cluster)
+    jobs = list({job.pk: job for node in nodes for job in by_node.get(node.name, ())}.values())
+    return Impact(
+        nodes=nodes,
+        jobs=jobs[:MOST_NAMED],
+        job_count=len(jobs),
+        gpus=sum(node.gpus_allocated for node in nodes),
+        odd=_odd(verb, nodes),
+    )
+
+
+def _odd(verb: str, nodes: Sequence[Node]) -> str:
+    """One sentence about nodes for which the step does nothing, or not what one may think; else empty."""
+    if verb == "drain":
+        already = [node.name for node in nodes if node.health == Health.DRAINING]
+        return f"{listed(already)}: already draining; only the reason changes." if already else ""
+    if verb == "resume":
+        fit = [node.name for node in nodes if node.health in (Health.OK, Health.BUSY)]
+        down = [node.name for node in nodes if node.state.endswith("*")]
+        if down:
+            return f"{listed(down)}: does not answer; it will be down again unless its slurmd is back."
+        return f"{listed(fit)}: takes jobs already; nothing will change." if fit else ""
+    busy = [node for node in nodes if node.cpus_allocated]
+    return f"{count(len(busy), 'node')} not idle: drain first to let the jobs end by themselves." if busy else ""
+
+
+def _back(request: HttpRequest, door: Door) -> str:
+    """The page of the cluster that the dialog was opened over, else the list of nodes."""
+    where = {"team": door.cluster.team.slug, "cluster": door.cluster.slug}
+    here = urlsplit(opened_over(request))
+    if here.path.startswith(reverse("cluster", kwargs=where)):
+        return f"{here.path}?{here.query}" if here.query else here.path
+    return reverse("nodes", kwargs=where)
