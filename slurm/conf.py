@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from typing import NamedTuple
 
 ENTITY_KINDS = ("NodeName", "PartitionName", "NodeSet", "DownNodes", "FrontendName", "PowerAction")
 
@@ -45,8 +45,7 @@ class LineKind(StrEnum):
     GARBAGE = "garbage"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """One `Key=Value`. `key` is spelt as in the file, `value` is what Slurm reads (quotes and escapes taken off).
 
     `key_at`, `value_at`, `end` are offsets into `Line.text`: where the key begins, the value (its quote), and ends.
@@ -60,30 +59,19 @@ class Field:
     end: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Line:
-    """One logical line: `text` is every character of it, its line ends and continued lines included."""
+    """One logical line: `text` is every character of it, its line ends and continued lines included.
+
+    `fields` are the pairs that could be read: exactly one of a SETTING, of an ENTITY the first names it. `leftover` is
+    what follows the last of them and makes Slurm refuse the file; for an INCLUDE it is the file's name.
+    """
 
     number: int
     text: str
-
-    @cached_property
-    def _read(self) -> tuple["LineKind", tuple[Field, ...], str]:
-        return _read_line(self.text)
-
-    @property
-    def kind(self) -> LineKind:
-        return self._read[0]
-
-    @property
-    def fields(self) -> tuple[Field, ...]:
-        """Every pair that could be read; a SETTING has exactly one, an ENTITY's first names it."""
-        return self._read[1]
-
-    @property
-    def leftover(self) -> str:
-        """What follows the last readable pair and makes Slurm refuse the file; for an INCLUDE, the file's name."""
-        return self._read[2]
+    kind: LineKind
+    fields: tuple[Field, ...] = ()
+    leftover: str = ""
 
     @property
     def entity(self) -> str | None:
@@ -109,7 +97,7 @@ class Line:
             text = f"{self.text[:end]} {format_pair(key, value)}{self.text[end:]}"
         else:
             raise ConfError(f"Line {self.number} holds no fields to add {key} to")
-        return Line(self.number, text)
+        return read_line(self.number, text)
 
     def without_field(self, key: str) -> "Line":
         """The line without any field of that name; the first stays, for without it the line means nothing."""
@@ -117,7 +105,7 @@ class Line:
         for field in reversed(self.fields[1:]):
             if field.key.lower() == key.lower():
                 text = text[: field.key_at].rstrip(" \t") + text[field.end :]
-        return Line(self.number, text)
+        return read_line(self.number, text)
 
 
 @dataclass(frozen=True)
@@ -180,6 +168,12 @@ class SlurmConf:
         """The document's own line end, by its first line."""
         return "\r\n" if self.lines and self.lines[0].text.endswith("\r\n") else "\n"
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the last line ends in a continuation, so that it would take in whatever is written below."""
+        text = self.lines[-1].text if self.lines else ""
+        return _continues(text[text.rfind("\n", 0, -1) + 1 :])
+
     def _last(self, key: str) -> int | None:
         wanted = key.lower()
         return next((at for at in range(len(self.lines) - 1, -1, -1) if _sets(self.lines[at], wanted)), None)
@@ -220,7 +214,7 @@ def parse(text: str) -> SlurmConf:
         end = at + 1
         while end < len(physical) and _continues(physical[end - 1]):
             end += 1
-        lines.append(Line(at + 1, physical[at] if end == at + 1 else "".join(physical[at:end])))
+        lines.append(read_line(at + 1, physical[at] if end == at + 1 else "".join(physical[at:end])))
         at = end
     return SlurmConf(tuple(lines))
 
@@ -280,24 +274,28 @@ def _without_comment(physical: str) -> str:
     return physical if start < 0 else ""
 
 
-def _read_line(text: str) -> tuple[LineKind, tuple[Field, ...], str]:
+def read_line(number: int, text: str) -> Line:
+    """The line of `text`, which is one logical line with its line ends; never raises."""
+    first = text.lstrip(_BLANK)[:1]
+    if not first or first == "#":
+        return Line(number, text, LineKind.COMMENT if first else LineKind.BLANK)
     code, offsets = _logical(text)
-    if not code.strip(_BLANK):
-        return (LineKind.COMMENT if "#" in text else LineKind.BLANK), (), ""
     include = _INCLUDE.match(code)
     if include:
-        return LineKind.INCLUDE, (), include[1].strip(_BLANK)
+        return Line(number, text, LineKind.INCLUDE, (), include[1].strip(_BLANK))
     pair = _PAIR.match(code)
     if pair is None:
-        return LineKind.GARBAGE, (), code.strip(_BLANK)
-    fields = [_field(pair, text, offsets)]
-    end = pair.end()
+        left = code.strip(_BLANK)
+        return Line(number, text, LineKind.GARBAGE if left else LineKind.BLANK, (), left)
     is_entity = pair[1].lower() in _ENTITIES
-    while is_entity and (pair := _PAIR.match(code, end)):
+    fields = []
+    end = 0
+    while pair:
         fields.append(_field(pair, text, offsets))
         end = pair.end()
+        pair = _PAIR.match(code, end) if is_entity else None
     kind = LineKind.ENTITY if is_entity else LineKind.SETTING
-    return kind, tuple(fields), code[end:].strip(_BLANK)
+    return Line(number, text, kind, tuple(fields), code[end:].strip(_BLANK))
 
 
 def _logical(text: str) -> tuple[str, list[int] | None]:

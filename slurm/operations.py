@@ -102,7 +102,7 @@ def is_own(door: Door, job_ids: Sequence[str]) -> bool:
     newest: dict[int, Submission] = {}
     for submission in Submission.objects.filter(
         cluster=door.cluster, number__in={number(job_id) for job_id in job_ids}
-    ).order_by("at"):
+    ).order_by("pk"):
         newest[submission.number] = submission
     earlier = _earlier_lives(door, job_ids)
     return all(

@@ -1,6 +1,7 @@
 """What is counted about jobs and where it is kept. A table; see `slurm.parameters.model` for its notation."""
 
 from slurm.parameters.model import Owner, owned, row, themed
+from slurm.parameters.patterns import RESOURCES, SAMPLINGS
 from slurm.parameters.reasons import ACCOUNTING, CONTAINMENT, MERGED_TRES, PROGRAMS
 
 _DATABASE = "AccountingStorageType=accounting_storage/slurmdbd"
@@ -9,7 +10,7 @@ ACCOUNTING_ROWS = themed(
     "Accounting",
     row("choices", "AccountingStorageEnforce",
         "What a job must have in the database to be accepted: an association, a QOS, room within limits.",
-        "none", words="all associations limits nojobs nosteps qos safe wckeys none 0 1 2", needs=_DATABASE,
+        "", words="all associations limits nojobs nosteps qos safe wckeys 1 2", needs=_DATABASE,
         restart="23.02"),
     row("options", "AccountingStorageParameters", "Options of the link to the database.", "", is_open=True,
         words="max_step_records=#@24.05.. SSL_CERT=* SSL_CA=* SSL_CAPATH=* SSL_KEY=* SSL_CIPHER=*",
@@ -21,7 +22,7 @@ ACCOUNTING_ROWS = themed(
         Owner.MERGED,
         MERGED_TRES,
         row("list", "AccountingStorageTRES",
-            "Further resources to be counted, such as gres/gpu or license/x.", ""),
+            "Further resources to be counted, such as gres/gpu or license/x.", "", pattern=RESOURCES),
     ),
     *owned(
         Owner.OPERATOR,
@@ -41,7 +42,7 @@ GATHERING = themed(
     "Job measuring",
     row("text", "JobAcctGatherFrequency",
         "How often running tasks are measured: seconds, or task=30,energy=60,network=30,filesystem=30.",
-        "30"),
+        "30", pattern=SAMPLINGS),
     row("choices", "JobAcctGatherParams", "Variations of how memory is measured.", "",
         needs="JobAcctGatherType",
         words="DisableGPUAcct@23.02.. no_file_cache@25.11.. NoShare NoShared OverMemoryKill UsePss"),

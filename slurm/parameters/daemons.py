@@ -1,6 +1,7 @@
 """The daemons: where they run, how they talk, what they keep. A table; see `slurm.parameters.model`."""
 
 from slurm.parameters.model import Owner, owned, row, themed
+from slurm.parameters.patterns import CLUSTER, PORTS
 from slurm.parameters.reasons import ACCESS, FILES, IDENTITY, MERGED_CONTROLLER, NETWORK, PROGRAMS, RESOURCES
 
 _CONMGR = (
@@ -35,7 +36,7 @@ IDENTITY_ROWS = themed(
         IDENTITY,
         row("text", "ClusterName",
             "The cluster's name, also in accounting; lower case, at most 40 characters.", "",
-            restart="always"),
+            restart="always", pattern=CLUSTER),
         row("hosts", "SlurmctldHost",
             "Where the controller runs; one line for each, the first is in charge.", "", restart="23.02",
             repeats=True),
@@ -70,8 +71,8 @@ NETWORK_ROWS = themed(
     *owned(
         Owner.OPERATOR,
         NETWORK,
-        row("text", "SlurmctldPort", "The controller's port, or a range of ports.", "6817",
-            restart="always"),
+        row("text", "SlurmctldPort", "The controller's port, or a range of ports.", "6817", restart="always",
+            pattern=PORTS),
         row("u32", "SlurmdPort", "The port of the nodes' daemons.", "6818", low=1, high=65_535,
             restart="always"),
     ),

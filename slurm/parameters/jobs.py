@@ -1,6 +1,7 @@
 """How jobs are taken in, started, contained and ended. A table; see `slurm.parameters.model` for its notation."""
 
 from slurm.parameters.model import Owner, owned, row, themed
+from slurm.parameters.patterns import ABSOLUTE, CODES, DIRECTORIES, NAME, PORT_RANGE
 from slurm.parameters.reasons import CONTAINMENT, PROGRAMS
 
 _LIMITS = "ALL NONE AS CORE CPU DATA FSIZE MEMLOCK NOFILE NPROC RSS STACK"
@@ -23,13 +24,15 @@ SUBMISSION = themed(
     row("options", "CliFilterParameters", "Options of those plugins.", "", words="cli_filter_lua_path=*",
         since="25.11", is_open=True, needs="CliFilterPlugins"),
     row("u16", "JobRequeue", "1 lets batch jobs be requeued unless they say otherwise.", "1", high=1),
-    row("list", "RequeueExit", "Exit codes after which a batch job is queued again, such as 1,3-5.", ""),
-    row("list", "RequeueExitHold", "Exit codes after which a batch job is queued again and held.", ""),
+    row("list", "RequeueExit", "Exit codes after which a batch job is queued again, such as 1,3-5.", "",
+        pattern=CODES),
+    row("list", "RequeueExitHold", "Exit codes after which a batch job is queued again and held.", "",
+        pattern=CODES),
     row("u16", "JobFileAppend", "1 adds to an existing output file instead of emptying it.", "0", high=1),
     row("bool", "DisableRootJobs", "Refuse jobs of root.", "NO"),
     row("text", "InteractiveStepOptions", "Options of the shell that salloc opens on a node.",
         "--interactive --preserve-env --pty $SHELL", needs="LaunchParameters=use_interactive_step"),
-    row("text", "MailDomain", "The domain added to user names when mail is sent.", ""),
+    row("text", "MailDomain", "The domain added to user names when mail is sent.", "", pattern=NAME),
     *owned(Owner.OPERATOR, PROGRAMS, row("path", "MailProg", "The program that sends mail about jobs.",
                                          "/bin/mail")),
 )  # fmt: skip
@@ -42,9 +45,9 @@ LAUNCH = themed(
         words="none pmi2 pmix pmix_v2 pmix_v3 pmix_v4 pmix_v5 cray_shasta openmpi", restart="23.02",
         owner=Owner.OPERATOR, reason=CONTAINMENT),
     row("text", "MpiParams", "Options of the MPI plugin, such as ports=12000-12999.", ""),
-    row("list", "PropagateResourceLimits", "Which limits of the submitting shell a job takes along.", "ALL",
-        words=_LIMITS),
-    row("list", "PropagateResourceLimitsExcept", "Which limits a job does not take along.", "",
+    row("choices", "PropagateResourceLimits", "Which limits of the submitting shell a job takes along.",
+        "ALL", words=_LIMITS),
+    row("choices", "PropagateResourceLimitsExcept", "Which limits a job does not take along.", "",
         words=_LIMITS),
     row("u16", "PropagatePrioProcess",
         "0 starts tasks at normal niceness, 1 at that of the submitting shell, 2 just above the daemon's.",
@@ -54,24 +57,25 @@ LAUNCH = themed(
         "OnDemand,Performance,UserSpace",
         words="Conservative OnDemand Performance PowerSave SchedUtil UserSpace"),
     row("text", "GpuFreqDef", "The GPU frequency when a job does not say.", "high,memory=high@..22.05"),
-    row("text", "SrunPortRange", "Ports that srun may listen on, such as 60001-63000.", ""),
+    row("text", "SrunPortRange", "Ports that srun may listen on, such as 60001-63000.", "",
+        pattern=PORT_RANGE),
     row("choice", "LaunchType", "The plugin that started steps.", "launch/slurm", words="launch/slurm",
         until="22.05", restart="23.02"),
     row("text", "BcastExclude", "Directories whose libraries sbcast leaves out.",
-        "/lib,/usr/lib,/lib64,/usr/lib64"),
+        "/lib,/usr/lib,/lib64,/usr/lib64", pattern=DIRECTORIES),
     row("options", "BcastParameters", "How sbcast sends files.", "",
         words="DestDir=* Compression=lz4|none|zlib send_libs?=yes|no"),
     row("options", "SbcastParameters", "The former name of BcastParameters.", "",
         words="DestDir=* Compression=lz4|none|zlib", instead="BcastParameters"),
     row("options", "X11Parameters", "How X11 windows are passed on.", "", words="home_xauthority"),
-    row("path", "TmpFS", "Where jobs find room for temporary files.", "/tmp"),
+    row("path", "TmpFS", "Where jobs find room for temporary files.", "/tmp", pattern=ABSOLUTE),
 )  # fmt: skip
 
 CONTAINMENT_ROWS = themed(
     "Containment",
     row("choices", "TaskPluginParam", "How tasks are bound to CPUs.", "", needs="TaskPlugin",
         words="Cores None Sockets Threads SlurmdOffSpec SlurmdSpecOverride@25.05.. OOMKillStep@24.05.. "
-        "Verbose Autobind=none|threads|cores|sockets cgroup"),
+        "Verbose Autobind=none|threads|cores|sockets"),
     row("choice", "CoreSpecPlugin", "The plugin that kept cores back for the system.", "",
         words="core_spec/none core_spec/cray_aries", until="23.11", restart="23.02"),
     row("choices", "NodeFeaturesPlugins", "Plugins for node features that change at run time.", "",

@@ -17,7 +17,7 @@ VERSIONS = ("22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.0
 
 class Kind(StrEnum):
     INT = "int"
-    """A whole number, or UNLIMITED / INFINITE where no upper bound is given."""
+    """A whole number, one of the row's words, or UNLIMITED / INFINITE where the bound is that of the parser."""
     SIZE = "size"
     """Mebibytes; the letter K multiplies by 1024."""
     BOOL = "bool"
@@ -53,7 +53,8 @@ class Cost(StrEnum):
     RESTART = "restart"
 
 
-@dataclass(frozen=True, slots=True)
+# Words and parameters are one of a kind and keys of caches: compared, and hashed, by identity.
+@dataclass(frozen=True, slots=True, eq=False)
 class Word:
     """An allowed word. `form` is what may follow `=`: "" nothing, "#" a number, "*" any text, "a|b" one of these."""
 
@@ -73,7 +74,7 @@ class Word:
         return f"{self.name}=" if self.form and not self.optional else self.name
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Parameter:
     """One key. `line` names the kind of line it stands in (`PartitionName`); None is a line of its own.
 
@@ -93,6 +94,8 @@ class Parameter:
     words: tuple[Word, ...] = field(default=(), repr=False)
     is_open: bool = False
     """Other words than the listed ones may exist (plugins of the site's own): unknown ones are advice only."""
+    pattern: str = ""
+    """A regular expression that a TEXT or LIST value matches as a whole, in any case; `help` shows an example."""
     since: str | None = None
     until: str | None = None
     line: str | None = None

@@ -5,6 +5,7 @@ and to check what the platform itself writes.
 """
 
 from slurm.parameters.model import Owner, owned, row, themed
+from slurm.parameters.patterns import NAMES
 from slurm.parameters.reasons import NODES, PROGRAMS
 
 _STATES = "CLOUD DOWN DRAIN DRAINED FAIL FAILING FUTURE IDLE UNKNOWN EXTERNAL@25.11.."
@@ -40,8 +41,8 @@ NODE = themed(
         row("u16", "Sockets", "Sockets in a node.", "1", low=1),
         row("u16", "SocketsPerBoard", "Sockets on a board.", "1", low=1),
         row("choice", "State", "The state the node starts in.", "UNKNOWN", words=_STATES),
-        row("text", "SuspendTime", "Seconds after which this node is put to sleep.", "", unit="s",
-            since="26.05"),
+        row("u32", "SuspendTime", "Seconds after which this node is put to sleep.", "", unit="s",
+            words="NONE -1", since="26.05"),
         row("u16", "ThreadsPerCore", "Hardware threads in a core.", "1", low=1),
         row("u32", "TmpDisk", "Room in TmpFS.", "0", unit="MiB"),
         row("text", "Topology", "Where the node stands in the topology.", "", since="25.05"),
@@ -82,10 +83,10 @@ FRONTEND = themed(
         Owner.NODE_GROUP,
         "Front end nodes were a kind of cluster that this platform does not build.",
         row("hosts", "FrontendName", "The front end nodes that the line describes.", until="24.11"),
-        row("list", "AllowGroups", "Groups that may use them.", "", until="24.11"),
-        row("list", "AllowUsers", "Users that may use them.", "", until="24.11"),
-        row("list", "DenyGroups", "Groups that may not.", "", until="24.11"),
-        row("list", "DenyUsers", "Users that may not.", "", until="24.11"),
+        row("list", "AllowGroups", "Groups that may use them.", "", until="24.11", pattern=NAMES),
+        row("list", "AllowUsers", "Users that may use them.", "", until="24.11", pattern=NAMES),
+        row("list", "DenyGroups", "Groups that may not.", "", until="24.11", pattern=NAMES),
+        row("list", "DenyUsers", "Users that may not.", "", until="24.11", pattern=NAMES),
         row("hosts", "FrontendAddr", "Their addresses.", "", until="24.11"),
         row("u16", "Port", "The port of their daemons.", "", until="24.11"),
         row("text", "Reason", "Why they are in that state.", "", until="24.11"),

@@ -1,8 +1,8 @@
 """The fields of PartitionName lines. A table; see `slurm.parameters.model` for its notation."""
 
 from slurm.parameters.model import Owner, owned, row, themed
+from slurm.parameters.patterns import GROUPS, NAME, NAMES, SHARING, WEIGHTS
 from slurm.parameters.reasons import PARTITIONS
-from slurm.parameters.scheduling import SELECT_WORDS
 
 _PRIORITY_TIERS = "PreemptType=preempt/partition_prio"
 _MULTIFACTOR = "PriorityType=priority/multifactor"
@@ -14,12 +14,12 @@ PARTITION = themed(
         PARTITIONS,
         row("text", "PartitionName", "The partition's name, or DEFAULT for what later lines start from."),
         row("list", "AllocNodes", "Hosts from which jobs may be submitted.", "ALL"),
-        row("list", "AllowAccounts", "Accounts that may use the partition.", "ALL"),
+        row("list", "AllowAccounts", "Accounts that may use the partition.", "ALL", pattern=NAMES),
         row("list", "AllowGroups", "Unix groups that may use the partition; others do not even see it.",
-            "ALL"),
-        row("list", "AllowQos", "QOS with which jobs may come.", "ALL"),
+            "ALL", pattern=GROUPS),
+        row("list", "AllowQos", "QOS with which jobs may come.", "ALL", pattern=NAMES),
         row("text", "Alternate", "The partition that takes the jobs while this one is draining or inactive.",
-            ""),
+            "", pattern=NAME),
         row("text", "CpuBind", "How tasks are bound unless they say.", ""),
         row("bool", "Default", "Takes jobs that name no partition. One partition can be it.", "NO"),
         row("duration", "DefaultTime", "The time limit of jobs that ask for none; MaxTime if unset.", ""),
@@ -28,8 +28,9 @@ PARTITION = themed(
         row("size", "DefMemPerGPU", "Memory given with each GPU to jobs that do not say.", "", unit="MiB"),
         row("size", "DefMemPerNode",
             "Memory given on each node to jobs that do not say; not with DefMemPerCPU.", "", unit="MiB"),
-        row("list", "DenyAccounts", "Accounts that may not use the partition; not with AllowAccounts.", ""),
-        row("list", "DenyQos", "QOS with which jobs may not come; not with AllowQos.", ""),
+        row("list", "DenyAccounts", "Accounts that may not use the partition; not with AllowAccounts.", "",
+            pattern=NAMES),
+        row("list", "DenyQos", "QOS with which jobs may not come; not with AllowQos.", "", pattern=NAMES),
         row("bool", "DisableRootJobs", "Refuse jobs of root.", "NO"),
         row("choice", "Exclusive", "What a job, or a user, has to itself.", "NO", words="NO NODE USER TOPO",
             since="26.05"),
@@ -51,8 +52,8 @@ PARTITION = themed(
         row("hosts", "Nodes", "The partition's nodes, such as slinky-[0-1,5]; ALL takes every node.", ""),
         row("text", "OverSubscribe",
             "Whether jobs share what they were given: NO, YES:n, FORCE:n, or EXCLUSIVE for whole nodes.",
-            "NO"),
-        row("text", "OverTimeLimit", "How far a job may run past its time limit.", "", unit="min"),
+            "NO", pattern=SHARING),
+        row("u16", "OverTimeLimit", "How far a job may run past its time limit.", "", unit="min"),
         row("bool", "PowerDownOnIdle", "Power nodes down as soon as they are idle.", "NO", since="23.02"),
         row("choices", "PreemptMode", "What happens to a job of this partition that is pushed aside.", "",
             needs=_PRIORITY_TIERS,
@@ -63,20 +64,23 @@ PARTITION = themed(
             needs=_MULTIFACTOR),
         row("u16", "PriorityTier", "Jobs of a higher tier are looked at first and may push others aside.",
             "1", high=65_533),
-        row("text", "QOS", "A QOS whose limits hold for the whole partition.", ""),
+        row("text", "QOS", "A QOS whose limits hold for the whole partition.", "", pattern=NAME),
         row("bool", "ReqResv", "Jobs must name a reservation.", "NO"),
         row("u16", "ResumeTimeout", "How long a node may take to wake up.", "", unit="s"),
         row("bool", "RootOnly", "Only root may start jobs.", "NO"),
-        row("choices", "SelectTypeParameters", "What counts as a resource here.", "", words=SELECT_WORDS),
-        row("text", "Shared", "The former name of OverSubscribe.", "", instead="OverSubscribe"),
+        row("choice", "SelectTypeParameters", "What counts as a resource here, cores or sockets.", "",
+            words="CR_Core CR_Core_Memory CR_Socket CR_Socket_Memory"),
+        row("text", "Shared", "The former name of OverSubscribe.", "", instead="OverSubscribe",
+            pattern=SHARING),
         row("choice", "State",
             "UP runs jobs, DOWN only queues them, DRAIN only runs what is queued, INACTIVE neither.", "UP",
             words="UP DOWN DRAIN INACTIVE"),
-        row("text", "SuspendTime", "Seconds after which an idle node is put to sleep.", "", unit="s"),
+        row("u32", "SuspendTime", "Seconds after which an idle node is put to sleep.", "", unit="s",
+            words="NONE -1"),
         row("u16", "SuspendTimeout", "How long a node may take to fall asleep.", "", unit="s"),
         row("text", "Topology", "The topology that the partition's jobs use.", "", since="25.05"),
         row("list", "TRESBillingWeights",
-            "How much each resource counts, such as CPU=1.0,Mem=0.25G,GRES/gpu=2.0.", ""),
+            "How much each resource counts, such as CPU=1.0,Mem=0.25G,GRES/gpu=2.0.", "", pattern=WEIGHTS),
     ),
     line="PartitionName",
 )  # fmt: skip

@@ -5,8 +5,8 @@ from slurm.parameters.reasons import PROGRAMS
 
 POWER = themed(
     "Power saving",
-    row("text", "SuspendTime", "Seconds after which an idle node is put to sleep; INFINITE or -1 never.",
-        "INFINITE", unit="s", needs="SuspendProgram"),
+    row("u32", "SuspendTime", "Seconds after which an idle node is put to sleep; INFINITE or -1 never.",
+        "INFINITE", unit="s", words="NONE -1", needs="SuspendProgram"),
     row("u16", "SuspendRate", "How many nodes a minute are put to sleep; 0 sets no limit.", "60",
         unit="nodes/min", needs="SuspendProgram"),
     row("u16", "SuspendTimeout", "How long a node may take to fall asleep.", "30", unit="s",

@@ -1,6 +1,7 @@
 """How jobs are ordered and which ones give way. A table; see `slurm.parameters.model` for its notation."""
 
 from slurm.parameters.model import row, themed
+from slurm.parameters.patterns import WEIGHTS
 
 _MULTIFACTOR = "PriorityType=priority/multifactor"
 
@@ -20,7 +21,7 @@ PRIORITY = themed(
         needs=_MULTIFACTOR),
     row("u32", "PriorityWeightQOS", "Weight of the priority of the job's QOS.", "0", needs=_MULTIFACTOR),
     row("list", "PriorityWeightTRES", "Weights of the resources asked for, such as CPU=1000,GRES/gpu=3000.",
-        "", needs=_MULTIFACTOR),
+        "", needs=_MULTIFACTOR, pattern=WEIGHTS),
     row("duration", "PriorityCalcPeriod", "How often used time is counted again and made to fade.", "5",
         low=1, needs=_MULTIFACTOR),
     row("duration", "PriorityDecayHalfLife",

@@ -23,7 +23,6 @@ def terminal(request: HttpRequest, door: Door) -> HttpResponse:
             "socket": f"/ws/t/{door.cluster.team.slug}/c/{door.cluster.slug}/terminal",
             "endpoint": endpoint,
             "ssh_command": ssh_command(endpoint) if endpoint else "",
-            "nonce": request.csp_nonce,
         },
     )
 

@@ -22,6 +22,7 @@ NOT_KEYS = re.compile(
 )
 KINDS = {
     "STRING": {
+        Kind.INT,
         Kind.CHOICE,
         Kind.CHOICES,
         Kind.OPTIONS,

@@ -45,7 +45,7 @@ def test_new_jobs_become_rows_with_the_reason_in_words(cluster):
 def test_an_unchanged_queue_writes_nothing_and_asks_the_database_nothing(cluster, django_assert_num_queries):
     jobs = tuple(job(n) for n in range(5))
     look(cluster, *jobs)
-    with django_assert_num_queries(0), transaction.atomic(savepoint=False):
+    with django_assert_num_queries(0):
         assert record(cluster, Observation(NOON, nodes=BUSY, jobs=(*jobs,))) is None
     look(cluster, *jobs)
     assert Job.objects.count() == 5
@@ -69,6 +69,16 @@ def test_the_reason_follows_the_nodes_though_the_queue_stays(cluster):
 
 def test_many_changes_ask_pages_to_fetch_instead_of_sending_rows(cluster):
     shown = look(cluster, *(job(n) for n in range(201)))
+    assert shown.fragments == () and shown.refresh == ("jobs",)
+
+
+def test_a_queue_of_thousands_is_written_as_one_and_compared_as_any_other(cluster):
+    jobs = [job(n, name="a\tb\\N\n", memory_mib=None) for n in range(1, 1501)]
+    look(cluster, *jobs)
+    assert look(cluster, *jobs) is None
+    assert set(Job.objects.values_list("name", "memory_mib")) == {("a\tb\\N\n", None)}
+    shown = look(cluster, *(replace(one, priority=5) for one in jobs))
+    assert set(Job.objects.values_list("priority", flat=True)) == {5} and Job.objects.count() == 1500
     assert shown.fragments == () and shown.refresh == ("jobs",)
 
 

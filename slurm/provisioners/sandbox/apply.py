@@ -13,21 +13,33 @@ from pathlib import Path
 
 from console.errors import Problem, Rejected, Unavailable
 from slurm.provisioners.sandbox.cluster import SandboxCluster
-from slurm.provisioners.sandbox.complaints import problems_in
+from slurm.provisioners.sandbox.refusals import problems_in
 from slurm.provisioners.sandbox.daemon import tail
 from slurm.provisioners.sandbox.epochs import epochs_of, raise_epochs
 from slurm.provisioners.sandbox.layout import (
+    COPIES,
     complete_files,
     lay_out_login,
     read_slurm_files,
     write_daemons,
     write_slurm_files,
 )
-from slurm.provisioners.sandbox.space import keeping, reload_keeper, run_inside, signal_inside, wait_until
+from slurm.provisioners.sandbox.shadow import shadow_check
+from slurm.provisioners.sandbox.space import (
+    keeper_pid,
+    keeping,
+    reload_keeper,
+    run_inside,
+    signal_inside,
+    wait_until,
+)
+from slurm.provisioners.sandbox.start import begin_cluster, laggard
 from slurm.provisioners.sandbox.trial import Ending
 
+# There while the copies differ on purpose. A kill leaves it, and the change that was killed comes again.
+APPLYING = ".applying"
 Say = Callable[[str], None]
-UP_LIMIT_S = 15.0
+UP_LIMIT_S, FIRST_LIMIT_S = 15.0, 60.0
 # A controller that refused its file is dead by now; one that took it has answered twice.
 STEADY_PINGS, PING_PAUSE_S = 3, 0.3
 
@@ -38,11 +50,21 @@ def apply_files(cluster: SandboxCluster, files: Mapping[str, str], say: Say, *, 
     Raises `Rejected` with the daemon's own words when the controller does not live with the files (its last good ones
     are then in force again), `Unavailable` when the cluster does not run or does not come back even with those.
     """
-    cluster = replace(cluster, epochs=epochs_of(cluster.home))
-    wanted = complete_files(cluster, files)
-    good = _good_files(cluster)
+    mark = cluster.home / APPLYING
+    cluster.home.mkdir(parents=True, exist_ok=True)
+    mark.touch()
+    _apply(replace(cluster, epochs=epochs_of(cluster.home)), complete_files(cluster, files), say, restart=restart)
+    mark.unlink()
+
+
+def _apply(cluster: SandboxCluster, wanted: Mapping[str, str], say: Say, *, restart: bool) -> None:
+    good = good_files(cluster.home)
+    if keeper_pid(cluster.home) is None:
+        _first_start(cluster, wanted, good, say)
+        return
     if wanted != good or restart:
-        _persuade_controller(cluster, wanted, good, say, restart=restart or _must_restart(cluster, wanted, good))
+        restart = restart or _must_restart(cluster, wanted, good)
+        _persuade_controller(cluster, wanted, good, say, restart=restart)
     write_slurm_files(cluster, wanted, ("workers", "clients"))
     _keep_good(cluster, wanted)
     lay_out_login(cluster)
@@ -51,6 +73,29 @@ def apply_files(cluster: SandboxCluster, files: Mapping[str, str], say: Say, *, 
     reload_keeper(cluster.home)
     if wanted != good:
         _reread_workers(cluster, before)
+
+
+def _first_start(
+    cluster: SandboxCluster, wanted: Mapping[str, str], good: Mapping[str, str], say: Say
+) -> None:
+    """Start the cluster with the files, or with its last good ones when the controller does not start with them."""
+    say(f"Starting Slurm {cluster.tree.slurm_version} with {len(cluster.nodes)} nodes.")
+    begin_cluster(cluster, wanted)
+    if wait_until(lambda: is_answering(cluster), FIRST_LIMIT_S, PING_PAUSE_S):
+        _keep_good(cluster, wanted)
+        say("The controller answers.")
+        return
+    state = keeping(cluster.home)
+    controller = state.daemon("slurmctld") if state else None
+    if controller is None or not controller.last_lines:
+        raise Unavailable(f"{cluster.name} did not start in time: {laggard(cluster)}", "It goes on trying.")
+    if good:
+        write_slurm_files(cluster, good, COPIES)
+        _restart(cluster)
+    raise Rejected(
+        "Slurm's controller does not start with this configuration.",
+        _why(cluster, wanted, controller.last_lines),
+    )
 
 
 def _persuade_controller(
@@ -73,8 +118,8 @@ def _persuade_controller(
                 f"The controller of {cluster.name} does not come back even with its last good files.",
                 f"Its log: {' '.join(tail(str(log), 3))}",
             )
-        say("The controller runs again with the last good files.")
-    raise Rejected("Slurm's controller refused the configuration.", _problems(words, wanted["slurm.conf"]))
+        say("The controller runs with the last good files.")
+    raise Rejected("Slurm's controller refused the configuration.", _why(cluster, wanted, words))
 
 
 def _reconfigure(cluster: SandboxCluster) -> bool:
@@ -87,13 +132,15 @@ def _restart(cluster: SandboxCluster) -> bool:
     running = [daemon.name for daemon in state.daemons] if (state := keeping(cluster.home)) else []
     write_daemons(restarted, only=running)
     reload_keeper(cluster.home)
-    return wait_until(lambda: _is_reborn(restarted), UP_LIMIT_S)
+    wait_until(lambda: _controller_state(restarted) in ("up", "backing off"), UP_LIMIT_S)
+    return wait_until(lambda: is_answering(restarted), 1.0)
 
 
-def _is_reborn(cluster: SandboxCluster) -> bool:
+def _controller_state(cluster: SandboxCluster) -> str:
+    """As the keeper sees it; empty while it is still the one of before the last restart."""
     state = keeping(cluster.home)
     daemon = state.daemon("slurmctld") if state else None
-    return bool(daemon and daemon.state == "up" and daemon.epoch == cluster.epochs["slurmctld"]) and is_answering(cluster)
+    return daemon.state if daemon and daemon.epoch == cluster.epochs.get("slurmctld", 0) else ""
 
 
 def is_answering(cluster: SandboxCluster) -> bool:
@@ -105,26 +152,21 @@ def is_answering(cluster: SandboxCluster) -> bool:
 
 
 def _stays_up(cluster: SandboxCluster) -> bool:
-    """Answers some pings in a row: one that dies of its file does so within the first."""
+    """Answers some pings in a row: one that dies of its file does so within the first. False as soon as it is dead."""
+    cluster = replace(cluster, epochs=epochs_of(cluster.home))
     answers = 0
 
-    def count() -> bool:
+    def is_decided() -> bool:
         nonlocal answers
         answers = answers + 1 if is_answering(cluster) else 0
-        return answers >= STEADY_PINGS
+        return answers >= STEADY_PINGS or _controller_state(cluster) == "backing off"
 
-    return wait_until(count, 6.0, PING_PAUSE_S)
+    return wait_until(is_decided, 6.0, PING_PAUSE_S) and answers >= STEADY_PINGS
 
 
 def _must_restart(cluster: SandboxCluster, wanted: Mapping[str, str], good: Mapping[str, str]) -> bool:
-    """22.05's controller dies of a changed set of nodes when it rereads; newer ones take it."""
-    if cluster.tree.release >= (23, 11):
-        return False
-    return _node_lines(wanted) != _node_lines(good)
-
-
-def _node_lines(files: Mapping[str, str]) -> set[str]:
-    return {line for line in files.get("slurm.conf", "").splitlines() if line.lower().startswith("nodename=")}
+    """Before 23.11 a reconfigure takes few settings and dies of a changed set of nodes; later it is a fresh start."""
+    return cluster.tree.release < (23, 11) and wanted.get("slurm.conf") != good.get("slurm.conf")
 
 
 def _reread_workers(cluster: SandboxCluster, before: set[str]) -> None:
@@ -141,14 +183,17 @@ def _said_since(log: Path, mark: int) -> tuple[str, ...]:
         return tuple(file.read().decode(errors="replace").splitlines()[-200:])
 
 
-def _problems(lines: tuple[str, ...], text: str) -> tuple[Problem, ...]:
-    found = tuple(problems_in(Ending(1, False, lines), text, path="slurm_conf", daemon="slurmctld"))
-    return tuple(problem for problem in found if problem.blocking) or found
+def _why(cluster: SandboxCluster, files: Mapping[str, str], lines: tuple[str, ...]) -> tuple[Problem, ...]:
+    """The controller's own words; of a parse error it writes none into its log (24.11, 26.05), a shadow says them."""
+    text = files["slurm.conf"]
+    found = problems_in(Ending(1, False, lines), text, path="slurm_conf", daemon="slurmctld")
+    told = tuple(problem for problem in found if problem.blocking and problem.line is not None)
+    return told or tuple(problem for problem in shadow_check(cluster, files) if problem.blocking)
 
 
-def _good_files(cluster: SandboxCluster) -> dict[str, str]:
+def good_files(home: Path) -> dict[str, str]:
     """What the controller last ran with. Empty before the first apply that held."""
-    return read_slurm_files(cluster.home / "files.good")
+    return read_slurm_files(home / "files.good")
 
 
 def _keep_good(cluster: SandboxCluster, files: Mapping[str, str]) -> None:

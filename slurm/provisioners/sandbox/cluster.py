@@ -39,16 +39,8 @@ class Ports:
 
 
 @dataclass(frozen=True)
-class Account:
-    """A person's login on the cluster, possible where the cluster was made by root."""
-
-    name: str
-    uid: int
-
-
-@dataclass(frozen=True)
 class SandboxCluster:
-    """`home` is the cluster's directory. `volumes` are (directory of this machine, path inside)."""
+    """`home` is the cluster's directory; `epochs` say how often each daemon was told to start afresh."""
 
     name: str
     home: Path
@@ -57,8 +49,6 @@ class SandboxCluster:
     nodes: tuple[SandboxNode, ...] = ()
     public_keys: tuple[str, ...] = ()
     user_ca_key: str = ""
-    accounts: tuple[Account, ...] = ()
-    volumes: tuple[tuple[Path, str], ...] = ()
     epochs: dict[str, int] = field(default_factory=dict)
 
     @cached_property

@@ -29,7 +29,7 @@ class Spec:
 
     `steps` run to completion before the daemon, each skipped when its `unless` path exists. `order`: lower ones are up
     first, equal ones start together. `epoch`: raise it to have the daemon restarted. `pidfile`: the daemon forks away
-    and its pid is read there. `user` is (uid, gid), used only by root. `ready_port` or `ready_path` (a unix socket) say when it is up.
+    and its pid is read there. `leaves`: a variable that marks what outlives it and ends when it is removed. `user` is (uid, gid), used only by root. `ready_port` or `ready_path` (a unix socket) say when it is up.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Spec:
     epoch: int = 0
     start_s: float = 60.0
     stop_s: float = 5.0
-    stop_signal: int = signal.SIGTERM
+    leaves: str = ""
 
     @property
     def waits_for_readiness(self) -> bool:
@@ -133,7 +133,7 @@ class Daemon:
             self.pid = self.pid or self._pid_of_file()
             self._enter("stopping")
             self._due = now + self.spec.stop_s
-            self._kill(self.spec.stop_signal)
+            self._kill(signal.SIGTERM)
             if self.pid is None:
                 self._enter("down")
 

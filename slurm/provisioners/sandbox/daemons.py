@@ -9,7 +9,7 @@ import pwd
 
 from slurm.provisioners.sandbox.cluster import SandboxCluster, SandboxNode
 from slurm.provisioners.sandbox.daemon import Spec
-from slurm.provisioners.sandbox.keeper import DAEMON_MARK, MARK
+from slurm.provisioners.sandbox.keeper import MARK
 
 FIRST, ACCOUNTING, CONTROLLER, WORKERS = 10, 20, 30, 40
 
@@ -31,7 +31,7 @@ def can_run_sshd(cluster: SandboxCluster) -> bool:
 def _spec(cluster: SandboxCluster, name: str, user: str, order: int, argv: list[str], **more: object) -> Spec:
     program = cluster.places.programs + argv[0]
     owner = cluster.owner(user)
-    env = daemon_environment(cluster) | {MARK: str(cluster.home), DAEMON_MARK: name}
+    env = daemon_environment(cluster) | {MARK: str(cluster.home)}
     if controller_env := more.pop("slurm_conf", None):
         env["SLURM_CONF"] = str(controller_env)
     return Spec(
@@ -141,7 +141,14 @@ def _slurmd(cluster: SandboxCluster, node: SandboxNode) -> Spec:
     argv = ["/usr/sbin/slurmd", "-D", "-N", node.name, "-f", f"{places.workers}/slurm.conf", *stepd]
     hostname = None if cluster.tree.image.prefix else node.name
     return _spec(
-        cluster, f"slurmd-{node.name}", "root", WORKERS, argv, ready_port=node.port, hostname=hostname
+        cluster,
+        f"slurmd-{node.name}",
+        "root",
+        WORKERS,
+        argv,
+        ready_port=node.port,
+        hostname=hostname,
+        leaves=f"SLURMD_NODENAME={node.name}",
     )
 
 

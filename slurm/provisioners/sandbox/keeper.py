@@ -17,13 +17,12 @@ from typing import Any, NoReturn
 
 from slurm.provisioners.sandbox import linux
 from slurm.provisioners.sandbox.daemon import Daemon, Spec, specs_from
-from slurm.provisioners.sandbox.room import enter_room, room_from
+from slurm.provisioners.sandbox.room import enter_room, room_from, write_inside
 
 INSIDE = Path("/run/keeper")
 QUICK_S, SLOW_S = 0.05, 5.0
 LOG_LIMIT, LOG_KEPT = 8 * 2**20, 2**20
 MARK = "QUARTERDECK_CLUSTER"
-DAEMON_MARK = "QUARTERDECK_DAEMON"
 
 
 class Keeper:
@@ -65,12 +64,20 @@ class Keeper:
             print(f"daemons.json not taken: {error}", flush=True)
             return
         self._wanted = specs
+        if self.form != "prefix":
+            self._write_files()
         now = time.monotonic()
         for name, daemon in list(self.daemons.items()):
             if specs.get(name) != daemon.spec:
                 daemon.stop(now)
                 self.retiring.append(self.daemons.pop(name))
         self._admit()
+
+    def _write_files(self) -> None:
+        """/etc/hosts and its neighbours, which change with the nodes."""
+        for name, text in room_from((self.control / "room.json").read_text()).files.items():
+            if not Path(name).is_file() or Path(name).read_text() != text:
+                write_inside(Path("/"), name, text)
 
     def _admit(self) -> None:
         """A changed daemon starts only after its former self has ended."""
@@ -86,8 +93,8 @@ class Keeper:
             daemon.advance(now, may_start=False)
         for daemon in [d for d in self.retiring if d.state == "down"]:
             self.retiring.remove(daemon)
-            if daemon.spec.name not in self._wanted:
-                kill_marked(f"{DAEMON_MARK}={daemon.spec.name}")
+            if daemon.spec.name not in self._wanted and daemon.spec.leaves:
+                kill_marked(daemon.spec.leaves)
         self._admit()
         for daemon in self.daemons.values():
             daemon.advance(now, may_start=self._lower_are_up(daemon.spec.order))
@@ -158,18 +165,16 @@ class Keeper:
                     file.write(kept[kept.find(b"\n") + 1 :])
 
 
-def kill_marked(mark: str) -> int:
-    """SIGKILL every process that was started with this variable in its environment, and their descendants.
+def kill_marked(*marks: str) -> int:
+    """SIGKILL every process that has one of these in its environment, their descendants and their slurmstepd.
 
-    slurmstepd inherits slurmd's environment and outlives it; a job's own processes are found as its children. Returns
-    how many were killed.
+    A slurmstepd outlives its slurmd and writes over its own environment, but a job's processes below it keep theirs.
+    Returns how many were killed.
     """
     parents = _parents()
-    doomed = {pid for pid in parents if mark in _environment(pid)}
-    while True:
-        more = {pid for pid, parent in parents.items() if parent in doomed} - doomed
-        if not more:
-            break
+    doomed = {pid for pid in parents if not _environment(pid).isdisjoint(marks)}
+    doomed |= {parents[pid] for pid in doomed if _name(parents[pid]) == "slurmstepd"}
+    while more := {pid for pid, parent in parents.items() if parent in doomed} - doomed:
         doomed |= more
     doomed.discard(os.getpid())
     for pid in doomed:
@@ -192,12 +197,25 @@ def _parents() -> dict[int, int]:
     return parents
 
 
-def _environment(pid: int) -> list[str]:
+def _environment(pid: int) -> set[str]:
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
-            return file.read().decode(errors="replace").split("\0")
+            return set(file.read().decode(errors="replace").split("\0"))
     except OSError:
-        return []
+        return set()
+
+
+def _name(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/comm") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def marks_of(home: Path) -> tuple[str, str]:
+    """What tells a cluster's processes from all others: its daemons by our mark, its jobs by what slurmd gives them."""
+    return f"{MARK}={home}", f"SLURM_CONF={home}/conf/workers/slurm.conf"
 
 
 def replace_file(path: Path, text: str) -> None:
@@ -262,7 +280,7 @@ def _keep(home: Path, send: int, *, prefix: bool) -> NoReturn:
             linux.adopt_orphans()
             keeper = Keeper(home / "keeper", "prefix")
         else:
-            room = room_from((home / "room.json").read_text())
+            room = room_from((home / "keeper/room.json").read_text())
             form = enter_room(room, home)
             linux.set_hostname(room.hostname)
             keeper = Keeper(INSIDE, form)
@@ -273,7 +291,7 @@ def _keep(home: Path, send: int, *, prefix: bool) -> NoReturn:
     os.close(send)
     keeper.run()
     if prefix:
-        kill_marked(f"{MARK}={home}")
+        kill_marked(*marks_of(home))
     os._exit(0)
 
 

@@ -41,7 +41,8 @@ def platform_lines(cluster: SandboxCluster) -> str:
         "JobAcctGatherType=jobacct_gather/linux",
         "SlurmdParameters=config_overrides",
         "MpiDefault=none",
-        "ReturnToService=2",
+        "SelectType=select/cons_tres",
+        "SelectTypeParameters=CR_Core_Memory",
         "GresTypes=gpu",
         "AccountingStorageType=accounting_storage/slurmdbd",
         "AccountingStorageHost=127.0.0.1",
@@ -126,7 +127,7 @@ def lay_out_login(cluster: SandboxCluster) -> None:
     """Who may sign in, and what a node's name means. sshd reads its keys anew at each sign-in."""
     _ssh_files(cluster)
     if not cluster.tree.image.prefix:
-        _write(cluster.home / "room.json", room_text(room_of(cluster)), 0o600)
+        _write(cluster.home / "keeper/room.json", room_text(room_of(cluster)), 0o600)
 
 
 def slurmdbd_conf(cluster: SandboxCluster) -> str:
@@ -213,9 +214,9 @@ def room_of(cluster: SandboxCluster) -> Room:
         ("ssh", cluster.places.ssh, own),
         ("root", "/root", own),
         ("home", "/home", own),
+        *([] if cluster.login_home == "/root" else [(f"home/{cluster.login_user}", cluster.login_home, own)]),
         ("tmp", "/tmp", own),
         ("keeper", "/run/keeper", own),
-        *((str(source), target, own) for source, target in cluster.volumes),
     ]
     run = {"slurm": slurm, "munge": cluster.owner("munge"), "mysqld": cluster.owner("mysql"), "sshd": own, "lock": own}
     gpus = max((node.gpus for node in cluster.nodes), default=0)
@@ -232,14 +233,12 @@ def room_of(cluster: SandboxCluster) -> Room:
 
 def system_files(cluster: SandboxCluster) -> dict[str, str]:
     """/etc/passwd and its neighbours."""
-    people = [(account.name, account.uid, f"/home/{account.name}") for account in cluster.accounts]
-    if os.getuid():
-        people.insert(0, (cluster.login_user, os.getuid(), cluster.login_home))
-    uids = {name: uid for name, uid in SYSTEM_UIDS.items() if os.getuid() == 0 or uid != os.getuid()}
-    passwd = [f"{name}:*:{uid}:{uid}:{name}:{'/root' if uid == 0 else '/nonexistent'}:{_shell(uid)}" for name, uid in uids.items()]
-    passwd += [f"{name}:*:{uid}:{_gid(uid)}:{name}:{home}:/bin/bash" for name, uid, home in people]
-    groups = [f"{name}:x:{uid}:" for name, uid in uids.items()] + ["tty:x:5:", "users:x:100:"]
-    groups += [f"{name}:x:{_gid(uid)}:" for name, uid, _ in people]
+    name, uid, gid = cluster.login_user, os.getuid(), os.getgid()
+    others = {other: number for other, number in SYSTEM_UIDS.items() if number != uid}
+    passwd = [f"{name}:*:{uid}:{gid}:{name}:{cluster.login_home}:/bin/bash"]
+    passwd += [f"{other}:*:{number}:{number}:{other}:/nonexistent:/usr/sbin/nologin" for other, number in others.items()]
+    groups = [f"{name}:x:{gid}:", "tty:x:5:", "users:x:100:"]
+    groups += [f"{other}:x:{number}:" for other, number in others.items() if number != gid]
     hosts = " ".join([cluster.controller_host, f"{cluster.name}-login", *(node.name for node in cluster.nodes)])
     return {
         "/etc/passwd": "\n".join(passwd) + "\n",
@@ -258,14 +257,6 @@ def motd(cluster: SandboxCluster) -> str:
         f"{f', {gpus} declared GPUs' if gpus else ''}.\n"
         "  sinfo shows the nodes, squeue the jobs; srun and sbatch run them.\n\n"
     )
-
-
-def _shell(uid: int) -> str:
-    return "/bin/bash" if uid == 0 else "/usr/sbin/nologin"
-
-
-def _gid(uid: int) -> int:
-    return os.getgid() if uid == os.getuid() else uid
 
 
 def _host_file(path: str) -> str:

@@ -29,10 +29,8 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVA
     1 << 18,
 )
 MNT_DETACH = 2
-PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 4, 36
-AT_FDCWD, AT_RECURSIVE, OPEN_TREE_CLONE, MOVE_MOUNT_F_EMPTY_PATH = -100, 0x8000, 1, 4
-# The numbers of newer calls are the same on every architecture; pivot_root's is not.
-SYS_OPEN_TREE, SYS_MOVE_MOUNT = 428, 429
+PR_SET_CHILD_SUBREAPER = 36
+# glibc has no wrapper for it.
 SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}.get(platform.machine(), 0)
 SIOCGIFFLAGS, SIOCSIFFLAGS, SIOCSIFADDR, IFF_UP = 0x8913, 0x8914, 0x8916, 1
 
@@ -49,15 +47,6 @@ def _checked(result: int, what: str) -> int:
 def unshare(flags: int) -> None:
     """unshare(2). CLONE_NEWPID takes effect for the next child."""
     _checked(_libc.unshare(flags), "unshare")
-
-
-def join_namespace(path: str) -> None:
-    """setns(2) by a file of /proc/PID/ns."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        _checked(_libc.setns(descriptor, 0), f"setns {path}")
-    finally:
-        os.close(descriptor)
 
 
 def unshare_as_user(flags: int) -> None:
@@ -91,21 +80,6 @@ def become_root_of(directory: str) -> None:
     _checked(_libc.syscall(SYS_PIVOT_ROOT, b".", b"."), f"pivot_root {directory}")
     unmount(".")
     os.chdir("/")
-
-
-def copy_mount(source: str) -> int:
-    """open_tree(2): a detached copy of the mount at `source`, as a descriptor for `place_mount`."""
-    flags = OPEN_TREE_CLONE | AT_RECURSIVE | os.O_CLOEXEC
-    number = _libc.syscall(SYS_OPEN_TREE, AT_FDCWD, os.fsencode(source), flags)
-    return _checked(number, f"open_tree {source}")
-
-
-def place_mount(descriptor: int, target: str) -> None:
-    """move_mount(2): attach what `copy_mount` made, in this process's mount namespace."""
-    result = _libc.syscall(
-        SYS_MOVE_MOUNT, descriptor, b"", AT_FDCWD, os.fsencode(target), MOVE_MOUNT_F_EMPTY_PATH
-    )
-    _checked(result, f"move_mount on {target}")
 
 
 def adopt_orphans() -> None:

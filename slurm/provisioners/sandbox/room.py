@@ -23,11 +23,11 @@ EMPTY_DIRECTORIES = ("dev", "proc", "sys", "run", "tmp", "root", "home", "mnt", 
 
 @dataclass(frozen=True)
 class Room:
-    """What a cluster's root is made of, as stored in `room.json`.
+    """What a cluster's root is made of, as stored in `keeper/room.json`.
 
     `binds` are (source, target, owner) with sources relative to the cluster directory or absolute, targets inside;
     `owner` is (uid, gid) to give a new source directory as root, else ignored. `files` are written inside at every
-    start. `run_directories` are made below /run with their owner.
+    start and whenever the keeper rereads. `run_directories` are made below /run with their owner.
     """
 
     tree: str

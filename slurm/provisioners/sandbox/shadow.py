@@ -18,7 +18,7 @@ from pathlib import Path
 
 from console.errors import Problem, Unavailable
 from slurm.provisioners.sandbox.cluster import Ports, SandboxCluster, SandboxNode
-from slurm.provisioners.sandbox.complaints import problems_in
+from slurm.provisioners.sandbox.refusals import problems_in
 from slurm.provisioners.sandbox.daemon import Spec
 from slurm.provisioners.sandbox.daemons import specs_of
 from slurm.provisioners.sandbox.layout import complete_files, lay_out, platform_lines
@@ -81,7 +81,7 @@ def _require(company: list[Trial], endings: list[Ending]) -> None:
 def _twin(cluster: SandboxCluster, home: Path) -> SandboxCluster:
     """The same cluster elsewhere. Apart it may even keep its ports; beside the real one it needs others."""
     ports = _spare_ports() if cluster.tree.image.prefix else cluster.ports
-    return replace(cluster, home=home, ports=ports, volumes=(), epochs={})
+    return replace(cluster, home=home, ports=ports, epochs={})
 
 
 def _for_twin(files: Mapping[str, str], cluster: SandboxCluster, twin: SandboxCluster) -> dict[str, str]:

@@ -19,7 +19,7 @@ from console.errors import Unavailable
 from slurm.provisioners.sandbox import linux
 from slurm.provisioners.sandbox.cluster import SandboxCluster
 from slurm.provisioners.sandbox.daemons import daemon_environment
-from slurm.provisioners.sandbox.keeper import MARK, kill_marked
+from slurm.provisioners.sandbox.keeper import kill_marked, marks_of
 from slurm.provisioners.sandbox.room import empty_directory
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[3]
@@ -88,7 +88,7 @@ def start_keeper(home: Path, *, prefix: bool) -> int:
     """
     if pid := keeper_pid(home):
         return pid
-    kill_marked(f"{MARK}={home}")
+    kill_marked(*marks_of(home))
     empty_directory(home / "tmp")
     done = run_keeper_module("start", home, *(["--prefix"] if prefix else []))
     if done.returncode:
@@ -110,7 +110,7 @@ def stop_keeper(home: Path, limit_s: float = 40.0) -> None:
         if not wait_until(lambda: keeper_pid(home) is None, limit_s):
             os.kill(pid, signal.SIGKILL)
             wait_until(lambda: keeper_pid(home) is None, 5.0)
-    kill_marked(f"{MARK}={home}")
+    kill_marked(*marks_of(home))
 
 
 def reload_keeper(home: Path) -> None:

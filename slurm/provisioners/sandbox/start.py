@@ -1,7 +1,7 @@
-"""Bring a laid-out cluster up and wait until it is.
+"""Bring a cluster up from its directory and wait until it is.
 
-Used by the adapter's first apply, by the developers' command line and the tests. Idempotent: a running cluster is only
-looked at.
+Used by `apply` when the keeper does not run, by the developers' command line and the tests. Idempotent: a running
+cluster is only looked at.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,10 @@ from slurm.provisioners.sandbox.space import (
 
 
 def begin_cluster(cluster: SandboxCluster, files: Mapping[str, str]) -> None:
-    """Lay out and start the keeper; returns as soon as it stands (about 0.1 s). The daemons follow by themselves."""
+    """Lay out and start the keeper; returns as soon as it stands (about 0.1 s). The daemons follow by themselves.
+
+    Raises `Unavailable` when a port is taken or the namespaces are refused.
+    """
     if keeper_pid(cluster.home):
         return
     lay_out(cluster, files)
@@ -32,16 +35,18 @@ def begin_cluster(cluster: SandboxCluster, files: Mapping[str, str]) -> None:
 def start_cluster(cluster: SandboxCluster, files: Mapping[str, str], limit_s: float = 60.0) -> None:
     """Begin, and wait until every daemon is up. Raises `Unavailable` naming the first that is not, with its last words."""
     begin_cluster(cluster, files)
-    if not wait_until(lambda: _is_up(cluster), limit_s):
-        raise Unavailable(f"{cluster.name} did not come up within {limit_s:g} s: {_laggard(cluster)}")
+    if not wait_until(lambda: is_up(cluster), limit_s):
+        raise Unavailable(f"{cluster.name} did not come up within {limit_s:g} s: {laggard(cluster)}")
 
 
-def _is_up(cluster: SandboxCluster) -> bool:
+def is_up(cluster: SandboxCluster) -> bool:
+    """Every daemon runs and is ready."""
     state = keeping(cluster.home)
     return state is not None and state.is_settled
 
 
-def _laggard(cluster: SandboxCluster) -> str:
+def laggard(cluster: SandboxCluster) -> str:
+    """The first daemon that is not up, in a sentence with its last words."""
     state = keeping(cluster.home)
     if state is None:
         return f"its keeper has ended; see {cluster.home}/keeper/keeper.log"

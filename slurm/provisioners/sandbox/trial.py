@@ -78,7 +78,7 @@ def run_trials(home: Path) -> None:
 
 
 def _try_inside(home: Path) -> str:
-    room = room_from((home / "room.json").read_text())
+    room = room_from((home / "keeper/room.json").read_text())
     trials = [_trial(entry) for entry in json.loads((home / "trials.json").read_text())]
     enter_room(room, home)
     linux.set_hostname(room.hostname)

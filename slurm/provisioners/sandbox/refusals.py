@@ -50,16 +50,24 @@ def problems_in(ending: Ending, text: str, *, path: str, daemon: str) -> Iterato
 
 
 def _at_their_lines(messages: list[str], text: str, prefix: str, kind: Problem) -> Iterator[Problem]:
-    """One problem for each line of the file, with all that was said about it."""
-    found: dict[int | str, list[str]] = {}
+    """One problem for each line of the file, with what was said about it and just before it."""
+    found: dict[int, list[str]] = {}
+    before: list[str] = []
     for message in _without_echo(messages):
         line = line_of(message, text)
-        words = _readable(message)
-        told = found.setdefault(words if line is None else line, [])
-        if words not in told:
-            told.append(words)
-    for key, words in found.items():
-        yield replace(kind, message=prefix + "; ".join(words[:2]), line=key if isinstance(key, int) else None)
+        before.append(_readable(message))
+        if line is not None:
+            found.setdefault(line, []).extend(before)
+            before = []
+    for number, words in found.items():
+        yield replace(kind, message=prefix + _first_and_last(words), line=number)
+    if before and not found:
+        yield replace(kind, message=prefix + _first_and_last(before))
+
+
+def _first_and_last(words: list[str]) -> str:
+    distinct = list(dict.fromkeys(words))
+    return "; ".join(distinct if len(distinct) < 3 else [distinct[0], distinct[-1]])
 
 
 def line_of(message: str, text: str) -> int | None:

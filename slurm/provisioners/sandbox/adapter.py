@@ -1,0 +1,228 @@
+"""The sandbox behind the `Provisioner` port: what the rest of Quarterdeck knows of it.
+
+State is in the cluster's directory below `settings.VAR_DIR`, so any process of the same user may hold an adapter.
+`spec.json` there is the last spec that was applied, or is being applied for the first time: `observe` and `revive`
+go by it.
+"""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+from django.conf import settings
+
+from clusters.observation import Judgement, Observation, Verdict
+from clusters.provisioner import ClusterRef, Executor, LoginEndpoint, Say
+from clusters.spec import ClusterSpec, from_json, to_json
+from console.errors import ConsoleError, Missing, Problem, Rejected, Unavailable
+from slurm.check import check_conf
+from slurm.client import Slurm
+from slurm.executors.local import LocalExecutor
+from slurm.observe import observe_slurm
+from slurm.provisioners.sandbox.apply import apply_files, good_files
+from slurm.provisioners.sandbox.cluster import SandboxCluster
+from slurm.provisioners.sandbox.daemons import specs_of
+from slurm.provisioners.sandbox.epochs import epochs_of, raise_epochs
+from slurm.provisioners.sandbox.images import Image, Tree
+from slurm.provisioners.sandbox.jobs_of_node import end_jobs
+from slurm.provisioners.sandbox.keeper import replace_file
+from slurm.provisioners.sandbox.layout import platform_lines, write_daemons
+from slurm.provisioners.sandbox.likeness import image_of, likeness, machine_names
+from slurm.provisioners.sandbox.room import remove_directory
+from slurm.provisioners.sandbox.shadow import shadow_check
+from slurm.provisioners.sandbox.sight import drift_of, machine_state_of, parts_of
+from slurm.provisioners.sandbox.space import command_prefix, keeper_pid, keeping, reload_keeper, stop_keeper
+from slurm.provisioners.sandbox.start import begin_cluster
+from slurm.provisioners.sandbox.tree import build_tree, cached_tree
+from slurm.readback import unlike
+from slurm.render import RenderedConf, render_conf
+
+LOST = frozenset({"UNKNOWN", "DOWN", "FUTURE"})
+
+
+class Sandbox:
+    """One cluster of processes on this machine."""
+
+    def __init__(self, ref: ClusterRef) -> None:
+        self.ref = ref
+        self.home = Path(settings.VAR_DIR) / "clusters" / ref.key
+
+    # What it should be
+
+    def render(self, spec: ClusterSpec) -> Mapping[str, str]:
+        return {"slurm.conf": self.rendered(spec).text}
+
+    def rendered(self, spec: ClusterSpec) -> RenderedConf:
+        """The file with the lines that are the user's. Chooses ports the first time."""
+        image = image_of(spec)
+        tree = cached_tree(image) or _unbuilt(image, spec)
+        return render_conf(spec, platform_lines(likeness(spec, self.ref, self.home, tree)))
+
+    def check(self, spec: ClusterSpec, *, shadow: bool = True) -> tuple[Problem, ...]:
+        problems = check_conf(spec.slurm_conf, version=spec.slurm_version, node_names=spec.node_names)
+        if not shadow or any(problem.blocking for problem in problems):
+            return problems
+        tree = cached_tree(image_of(spec))
+        if tree is None:
+            note = f"Slurm {spec.slurm_version} is not unpacked here yet, so no shadow controller read the file."
+            return (*problems, Problem("image", note, "The real controller is the first to read it.", blocking=False))
+        cluster = likeness(spec, self.ref, self.home, tree)
+        conf = self.rendered(spec)
+        found = shadow_check(cluster, {"slurm.conf": conf.text})
+        return (*problems, *(_in_block(problem, conf) for problem in found))
+
+    # Making it so
+
+    def apply(self, spec: ClusterSpec, say: Say) -> None:
+        tree = build_tree(image_of(spec), say)
+        cluster = likeness(spec, self.ref, self.home, tree)
+        conf = self.rendered(spec)
+        if not good_files(self.home):
+            self._remember(spec)
+        gone = self._nodes_that_go(spec)
+        restart = bool(gone) and tree.release < (23, 11)
+        try:
+            apply_files(cluster, {"slurm.conf": conf.text}, say, restart=restart)
+        except Rejected as refusal:
+            problems = tuple(_in_block(problem, conf) for problem in refusal.problems)
+            raise Rejected(refusal.message, problems, refusal.hint) from refusal
+        for node in gone:
+            end_jobs(self.home, node)
+        self._remember(spec)
+
+    def judge(self, spec: ClusterSpec) -> Judgement:
+        state = keeping(self.home)
+        late = [part for part in parts_of(self._daemons(spec), state) if part.state != "up"]
+        if late:
+            words = f" It said: {late[0].detail}" if late[0].detail else ""
+            return Judgement(Verdict.WAITING, f"Waiting for {', '.join(part.name for part in late[:6])}.{words}")
+        try:
+            return self._slurm_judges(spec)
+        except ConsoleError as error:
+            return Judgement(Verdict.WAITING, error.message)
+
+    def _slurm_judges(self, spec: ClusterSpec) -> Judgement:
+        slurm = self._slurm()
+        nodes = {node.name: node for node in slurm.nodes()}
+        missing = [n for n in spec.node_names if n not in nodes or nodes[n].state.base in LOST]
+        # A node that was down before is no fault of this change; one that Slurm does not know yet is waited for.
+        unseen = [name for name in missing if name not in nodes or not nodes[name].reason]
+        if unseen:
+            return Judgement(Verdict.WAITING, f"Waiting for {', '.join(unseen[:6])} to register with the controller.")
+        wanted = {partition.name for partition in (*spec.platform_partitions, *spec.partitions)}
+        absent = wanted - {partition.name for partition in slurm.partitions()}
+        if absent:
+            return Judgement(Verdict.WAITING, f"The controller has no partition {', '.join(sorted(absent))} yet.")
+        unlike_file = unlike(spec.slurm_conf, slurm.config())
+        return Judgement(Verdict.WAITING, f"{unlike_file[0]}.") if unlike_file else Judgement(Verdict.DONE)
+
+    # What it is
+
+    def observe(self) -> Observation:
+        spec = self._remembered()
+        if spec is None:
+            return Observation(datetime.now(UTC), problem="Nothing has been started yet.")
+        state = keeping(self.home)
+        parts = parts_of(self._daemons(spec), state)
+        if state is None:
+            return Observation(datetime.now(UTC), parts, problem=f"{self.ref.name} does not run.")
+        machines = machine_names(self.ref.key, spec.node_names)
+        seen = observe_slurm(self._slurm(), machines, machine_state_of(state))
+        return replace(seen, parts=parts, drift=drift_of(self.home))
+
+    def revive(self) -> tuple[str, ...]:
+        spec, files = self._remembered(), good_files(self.home)
+        if spec is None or not files or keeper_pid(self.home) is not None:
+            return ()
+        begin_cluster(self._cluster(spec), files)
+        return (f"Started {self.ref.name} again with its last good files.",)
+
+    def login(self) -> LoginEndpoint:
+        spec, state = self._remembered(), keeping(self.home)
+        sshd = state.daemon("sshd") if state else None
+        if spec is None or sshd is None or sshd.state != "up":
+            raise Unavailable(f"The login node of {self.ref.name} is not up.", "See the cluster's parts.")
+        cluster = self._cluster(spec)
+        host_key = (self.home / "ssh/host_ed25519.pub").read_text().strip()
+        return LoginEndpoint("127.0.0.1", cluster.ports.sshd, cluster.login_user, host_key)
+
+    def executor(self) -> Executor:
+        spec = self._remembered()
+        where = self._cluster(spec).login_home if spec else ""
+        return LocalExecutor(command_prefix(self.home), {"HOME": where} if where else {}, directory=where)
+
+    # Restarting and ending it
+
+    def restart(self, part: str, say: Say) -> None:
+        spec = self._remembered()
+        if spec is None:
+            raise Missing(f"{self.ref.name} has nothing to restart.")
+        names = {"controller": ["slurmctld"], "login": ["sshd"]}
+        nodes = list(spec.node_names) if part == "workers" else [part] if part in spec.node_names else []
+        daemons = names.get(part) or [f"slurmd-{node}" for node in nodes]
+        if not daemons:
+            raise Missing(f"{self.ref.name} has no {part}.")
+        cluster = replace(self._cluster(spec), epochs=raise_epochs(self.home, *daemons))
+        ended = sum(end_jobs(self.home, node) for node in nodes)
+        write_daemons(cluster)
+        reload_keeper(self.home)
+        say(f"Restarted {part}" + (f"; {ended} processes of jobs ended." if ended else "."))
+
+    def terminate(self, say: Say) -> None:
+        stop_keeper(self.home)
+        say("Every daemon and job of the cluster has ended; accounting and homes are kept.")
+
+    def destroy(self, say: Say) -> None:
+        stop_keeper(self.home)
+        if self.home.exists():
+            remove_directory(self.home)
+        shutil.rmtree(self.home, ignore_errors=True)
+        say("The cluster's directory is gone.")
+
+    # Its memory
+
+    @cached_property
+    def _spec_file(self) -> Path:
+        return self.home / "spec.json"
+
+    def _remember(self, spec: ClusterSpec) -> None:
+        self.home.mkdir(parents=True, exist_ok=True)
+        replace_file(self._spec_file, msgspec.json.encode(to_json(spec)).decode())
+
+    def _remembered(self) -> ClusterSpec | None:
+        try:
+            return from_json(msgspec.json.decode(self._spec_file.read_bytes()))
+        except FileNotFoundError:
+            return None
+
+    def _nodes_that_go(self, spec: ClusterSpec) -> list[str]:
+        before = self._remembered()
+        return [name for name in before.node_names if name not in spec.node_names] if before else []
+
+    def _cluster(self, spec: ClusterSpec) -> SandboxCluster:
+        image = image_of(spec)
+        tree = cached_tree(image) or _unbuilt(image, spec)
+        return replace(likeness(spec, self.ref, self.home, tree), epochs=epochs_of(self.home))
+
+    def _daemons(self, spec: ClusterSpec) -> list[str]:
+        return [daemon.name for daemon in specs_of(self._cluster(spec))]
+
+    def _slurm(self) -> Slurm:
+        return Slurm(self.executor(), remember=self.ref.key)
+
+
+def _unbuilt(image: Image, spec: ClusterSpec) -> Tree:
+    """Stands for a tree while it is not there yet: enough to render, nothing to run."""
+    return Tree(image, Path("/"), "", f"{spec.slurm_version}.0")
+
+
+def _in_block(problem: Problem, conf: RenderedConf) -> Problem:
+    """A line of the whole file as one of the user's own part; outside of that part the line is left out."""
+    if problem.path != "slurm_conf" or problem.line is None:
+        return problem
+    inside = conf.user_first_line <= problem.line <= conf.user_last_line
+    return replace(problem, line=problem.line - conf.user_first_line + 1 if inside else None)

@@ -1,0 +1,69 @@
+"""A sandbox cluster is a genuine Slurm: nodes, jobs, accounting, GPUs."""
+
+import os
+import subprocess
+import time
+
+from slurm.provisioners.sandbox.cluster import SandboxCluster
+from slurm.provisioners.sandbox.space import command_prefix, keeper_pid, run_inside, wait_until
+from tests.slurm.sandbox.conftest import node_states, slurm, submit
+
+
+def test_every_node_is_idle(cluster: SandboxCluster) -> None:
+    assert node_states(cluster) == dict.fromkeys(["slinky-0", "slinky-1", "slinky-2", "cpu-workers-0"], "idle")
+
+
+def test_each_task_runs_on_a_machine_of_its_node_s_name(cluster: SandboxCluster) -> None:
+    names = slurm(cluster, "srun", "-t1", "-N3", "-w", "slinky-[0-2]", "hostname").split()
+    assert sorted(names) == ["slinky-0", "slinky-1", "slinky-2"]
+
+
+def test_a_job_sees_the_gpus_it_asked_for(cluster: SandboxCluster) -> None:
+    assert slurm(cluster, "srun", "-t1", "--gres=gpu:2", "printenv", "CUDA_VISIBLE_DEVICES") == "0,1"
+
+
+def test_a_finished_batch_job_is_in_accounting_with_its_gpus(cluster: SandboxCluster) -> None:
+    job = submit(cluster, "--gres=gpu:1", script="exit 3")
+
+    def record() -> str:
+        return slurm(cluster, "sacct", "-X", "-n", "-P", "-j", job, "-o", "State,ExitCode,AllocTRES")
+
+    assert wait_until(lambda: record().startswith("FAILED|3:0"), 15), record()
+    assert "gres/gpu=1" in record()
+
+
+def test_the_cluster_has_users_temporary_files_and_processes_of_its_own(cluster: SandboxCluster) -> None:
+    slurm(cluster, "touch", "/tmp/only-inside")
+    assert not os.path.exists("/tmp/only-inside")
+    assert slurm(cluster, "getent", "passwd", "slurm").split(":")[2] == "64030"
+    assert slurm(cluster, "readlink", "/proc/self/ns/pid") != os.readlink("/proc/self/ns/pid")
+    assert slurm(cluster, "ps", "-o", "pid=", "-C", "munged").strip() == "2"
+
+
+def test_a_login_shell_finds_editors_a_terminal_description_and_python(cluster: SandboxCluster) -> None:
+    script = "command -v nano vi less python3 && infocmp -1 xterm-256color >/dev/null && locale charmap"
+    assert slurm(cluster, "bash", "-lc", script).splitlines()[-1] == "UTF-8"
+
+
+def test_entering_costs_less_than_fifteen_milliseconds(cluster: SandboxCluster) -> None:
+    command = [*command_prefix(cluster.home), "/usr/bin/true"]
+    took = []
+    for _ in range(10):
+        began = time.perf_counter()
+        subprocess.run(command, check=True)
+        took.append(time.perf_counter() - began)
+    assert min(took) < 0.015
+
+
+def test_the_daemons_fit_a_laptop(cluster: SandboxCluster) -> None:
+    """Resident memory of everything, jobs aside, for four nodes; and the keeper alone."""
+    listing = slurm(cluster, "ps", "-eo", "rss=,comm=").splitlines()
+    kib = {f"{index}-{line.split()[1]}": int(line.split()[0]) for index, line in enumerate(listing)}
+    assert sum(kib.values()) < 350 * 1024, kib
+    pid = keeper_pid(cluster.home)
+    status = open(f"/proc/{pid}/status").read()
+    assert int(status.split("VmRSS:")[1].split()[0]) < 20 * 1024
+
+
+def test_a_command_s_failure_is_its_own(cluster: SandboxCluster) -> None:
+    assert run_inside(cluster.home, ["sh", "-c", "exit 7"]).returncode == 7

@@ -1,0 +1,111 @@
+"""Daemons that die come back, nothing else is touched, and nothing outlives the keeper."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from slurm.provisioners.sandbox.__main__ import sample_cluster, sample_files
+from slurm.provisioners.sandbox.cluster import SandboxCluster
+from slurm.provisioners.sandbox.images import Tree
+from slurm.provisioners.sandbox.space import keeper_pid, keeping, run_inside, start_keeper, stop_keeper, wait_until
+from slurm.provisioners.sandbox.start import start_cluster
+from tests.slurm.sandbox.conftest import (
+    job_state,
+    pid_of,
+    processes_of,
+    slurm,
+    submit,
+    until_idle,
+    until_running,
+)
+
+DAEMONS = ["munged", "mariadbd", "slurmdbd", "slurmctld", "slurmd-slinky-0", "sshd"]
+
+
+@pytest.mark.parametrize("name", DAEMONS)
+def test_a_killed_daemon_is_back_and_the_job_goes_on(cluster: SandboxCluster, running_job: str, name: str) -> None:
+    before = {daemon.name: daemon.pid for daemon in _daemons(cluster)}
+    began = time.monotonic()
+    slurm(cluster, "kill", "-9", str(before[name]))
+    assert wait_until(lambda: _is_back(cluster, name, before[name]), 10), _daemons(cluster)
+    assert wait_until(lambda: run_inside(cluster.home, ["scontrol", "ping"]).returncode == 0, 10)
+    assert time.monotonic() - began < 10
+    after = {daemon.name: daemon.pid for daemon in _daemons(cluster)}
+    assert {other for other in before if before[other] != after[other]} == {name}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_job_survives_the_controller(cluster: SandboxCluster, running_job: str, number: int) -> None:
+    pid = pid_of(cluster, "slurmctld")
+    slurm(cluster, "kill", f"-{number}", str(pid))
+    assert wait_until(lambda: _is_back(cluster, "slurmctld", pid), 10)
+    assert wait_until(lambda: job_state(cluster, running_job) == "RUNNING", 10)
+
+
+def test_the_keeper_follows_a_reconfigured_controller(cluster: SandboxCluster, running_job: str) -> None:
+    before = keeping(cluster.home)
+    assert before
+    pid = pid_of(cluster, "slurmctld")
+    slurm(cluster, "scontrol", "reconfigure")
+    assert wait_until(lambda: _is_back(cluster, "slurmctld", pid), 5)
+    after = keeping(cluster.home)
+    assert after and after.daemon("slurmctld").restarts == before.daemon("slurmctld").restarts  # type: ignore[union-attr]
+    assert job_state(cluster, running_job) == "RUNNING"
+
+
+def test_the_last_lines_of_a_dead_daemon_are_kept(cluster: SandboxCluster) -> None:
+    pid = pid_of(cluster, "slurmd-slinky-2")
+    slurm(cluster, "kill", "-9", str(pid))
+    assert wait_until(lambda: _is_back(cluster, "slurmd-slinky-2", pid), 10)
+    state = keeping(cluster.home)
+    daemon = state.daemon("slurmd-slinky-2") if state else None
+    assert daemon and daemon.last_lines[-1] == "(ended by signal 9)"
+    assert any("slurmd" in line for line in daemon.last_lines[:-1])
+
+
+def test_the_keeper_is_idle(cluster: SandboxCluster) -> None:
+    pid = keeper_pid(cluster.home)
+    assert wait_until(lambda: (state := keeping(cluster.home)) is not None and state.is_settled, 10)
+    before = _cpu_ticks(pid)
+    time.sleep(2)
+    assert _cpu_ticks(pid) - before <= 1
+
+
+def test_a_killed_keeper_leaves_nothing_and_the_next_start_keeps_history(tree: Tree, tmp_path: Path) -> None:
+    made = sample_cluster(tmp_path / "twice", tree, gpu_nodes=1, cpu_nodes=0, first_port=22100)
+    start_cluster(made, sample_files(made))
+    try:
+        until_idle(made)
+        job = submit(made)
+        until_running(made, job)
+        assert processes_of(made.home)
+        os.kill(keeper_pid(made.home) or 0, signal.SIGKILL)
+        assert wait_until(lambda: not processes_of(made.home), 5), processes_of(made.home)
+        assert wait_until(lambda: keeping(made.home) is None, 5)
+
+        start_keeper(made.home, prefix=False)
+        until_idle(made)
+        assert job in slurm(made, "sacct", "-X", "-n", "-P", "-o", "JobID").split()
+        assert int(submit(made)) > int(job)
+    finally:
+        stop_keeper(made.home)
+    assert not processes_of(made.home)
+
+
+def _daemons(cluster: SandboxCluster) -> tuple:  # type: ignore[type-arg]
+    state = keeping(cluster.home)
+    return state.daemons if state else ()
+
+
+def _is_back(cluster: SandboxCluster, name: str, old: int | None) -> bool:
+    state = keeping(cluster.home)
+    found = state.daemon(name) if state else None
+    return bool(found and found.state == "up" and found.pid not in (None, old))
+
+
+def _cpu_ticks(pid: int | None) -> int:
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
