@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -120,7 +119,4 @@ def _odd(verb: str, nodes: Sequence[Node]) -> str:
 def _back(request: HttpRequest, door: Door) -> str:
     """The page of the cluster that the dialog was opened over, else the list of nodes."""
     where = {"team": door.cluster.team.slug, "cluster": door.cluster.slug}
-    here = urlsplit(opened_over(request))
-    if here.path.startswith(reverse("cluster", kwargs=where)):
-        return f"{here.path}?{here.query}" if here.query else here.path
-    return reverse("nodes", kwargs=where)
+    return opened_over(request, reverse("cluster", kwargs=where), reverse("nodes", kwargs=where))
