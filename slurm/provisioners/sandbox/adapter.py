@@ -100,6 +100,9 @@ class Sandbox:
         self._remember(spec)
 
     def judge(self, spec: ClusterSpec) -> Judgement:
+        good = good_files(self.home)
+        if not good or good["slurm.conf"] != self.rendered(spec).text:
+            return Judgement(Verdict.WAITING, "The controller does not run with these files yet.")
         state = keeping(self.home)
         late = [part for part in parts_of(self._daemons(spec), state) if part.state != "up"]
         if late:
