@@ -78,7 +78,9 @@ def console(transactional_db, monkeypatch: pytest.MonkeyPatch, settings) -> Iter
     made = seed()
     Cluster.objects.update(observed_at=timezone.now())
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config("console.asgi:application", log_level="error", ws="websockets-sansio"))
+    server = uvicorn.Server(
+        uvicorn.Config("console.asgi:application", log_level="error", ws="websockets-sansio")
+    )
     serving = threading.Thread(target=server.run, args=([listener],), daemon=True)
     serving.start()
     watcher = Watcher(made.cluster.key)
@@ -97,7 +99,9 @@ def look(chromium: Browser, console: Console) -> Iterator[Callable[..., Page]]:
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
 
-    def open_page(path: str, *, name: str = "ada", size: tuple[int, int] = WIDE, theme: str = "light") -> Page:
+    def open_page(
+        path: str, *, name: str = "ada", size: tuple[int, int] = WIDE, theme: str = "light"
+    ) -> Page:
         context = chromium.new_context(
             viewport={"width": size[0], "height": size[1]}, color_scheme=theme, bypass_csp=False
         )
