@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from clusters.hostlist import HostlistError, expand
 from clusters.models import Cluster, Node
 from clusters.nodes import Health
-from slurm.hostlist import HostlistError, expand
 from slurm.models import Job
 
 SHADES = "abc"
