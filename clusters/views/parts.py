@@ -63,6 +63,8 @@ def _step(cluster: Cluster, kind: str, label: str, parts: Sequence[Mapping[str, 
     wanted = len(cluster.spec.node_names) if kind == "worker" else max(1, len(parts))
     up = [part for part in parts if part.get("state") == "up"]
     state = "up" if len(up) >= wanted and parts else _worst(parts)
+    if cluster.status == Status.CREATING and state in ("down", "absent") and not _detail(parts):
+        state = "waiting"  # not started yet, which is no fault
     since = [moment for part in up if (moment := _moment(part.get("since")))]
     ready_at = max(since) if state == "up" and since else None
     return Step(

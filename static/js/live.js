@@ -93,6 +93,9 @@ for (const box of document.querySelectorAll("[data-stick]")) {
   stick(box);
   box.addEventListener("wheel", () => { box.dataset.read = box.scrollTop + box.clientHeight < box.scrollHeight - 8 ? "1" : ""; }, { passive: true });
 }
+// Pages without a socket (the team's lists) look again by themselves while somebody looks at them.
+const polled = document.querySelector("[data-poll]");
+if (polled) setInterval(() => ask(["poll"]), 1000 * Number(polled.dataset.poll));
 if (root) {
   connect();
   document.addEventListener("visibilitychange", fetchWaiting);
