@@ -82,13 +82,13 @@ def _asked(ask: Callable[[], T], problems: list[str], nothing: T) -> tuple[T, bo
 def expanded(path: str, detail: Mapping[str, str]) -> str:
     """`slurm-%j.out` as Slurm names the file (sbatch(1), FILENAME PATTERN); marks of other kinds stay as they are.
 
-    squeue of 24.11 prints the pattern where 22.05 and 26.05 print the name.
+    squeue of 24.11 prints the pattern, not the name.
     """
     base, _, index = detail.get("Job", "").partition("_")
     known = {
         "j": detail.get("Number", ""),
         "A": base,
-        "a": index,
+        "a": index if index.isdigit() else "",
         "x": detail.get("Name", ""),
         "u": detail.get("User", ""),
         "%": "%",
