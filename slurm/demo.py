@@ -81,6 +81,7 @@ JOBS = (
     DemoJob("mo", "sft-8b", ("--gpus=4", "--cpus-per-task=8", "--time=2-0"), FOREVER),
     DemoJob("mo", "notebook", ("--gpus=2", "--time=12:00:00", "--partition=slinky"), FOREVER),
     DemoJob(
+        "noor",
         "tokenise",
         ("--array=0-199%4", "--partition=cpu-workers", "--cpus-per-task=4", "--time=30"),
         "sleep 240",

@@ -6,10 +6,10 @@ import time
 from argparse import ArgumentParser
 from pathlib import Path
 
-from clusters.access import cluster_for
-from clusters.changes import create_cluster
 from django.core.management.base import BaseCommand
 
+from clusters.access import cluster_for
+from clusters.changes import create_cluster
 from clusters.lifecycle import Status
 from clusters.models import Cluster
 from clusters.order import Order, spec_for

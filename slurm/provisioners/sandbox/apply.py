@@ -52,18 +52,27 @@ def apply_files(cluster: SandboxCluster, files: Mapping[str, str], say: Say, *, 
     """
     mark = cluster.home / APPLYING
     cluster.home.mkdir(parents=True, exist_ok=True)
+    was_cut_short = mark.exists()
     mark.touch()
-    _apply(replace(cluster, epochs=epochs_of(cluster.home)), complete_files(cluster, files), say, restart=restart)
+    cluster = replace(cluster, epochs=epochs_of(cluster.home))
+    try:
+        _apply(cluster, complete_files(cluster, files), say, restart=restart, again=was_cut_short)
+    except Rejected:
+        mark.unlink()
+        raise
     mark.unlink()
 
 
-def _apply(cluster: SandboxCluster, wanted: Mapping[str, str], say: Say, *, restart: bool) -> None:
+def _apply(
+    cluster: SandboxCluster, wanted: Mapping[str, str], say: Say, *, restart: bool, again: bool
+) -> None:
+    """`again`: an earlier apply was killed, so what the controller runs with is not known."""
     good = good_files(cluster.home)
     if keeper_pid(cluster.home) is None:
         _first_start(cluster, wanted, good, say)
         return
-    if wanted != good or restart:
-        restart = restart or _must_restart(cluster, wanted, good)
+    if wanted != good or restart or again:
+        restart = restart or _must_restart(cluster, wanted, good) or not is_answering(cluster)
         _persuade_controller(cluster, wanted, good, say, restart=restart)
     write_slurm_files(cluster, wanted, ("workers", "clients"))
     _keep_good(cluster, wanted)
@@ -71,7 +80,7 @@ def _apply(cluster: SandboxCluster, wanted: Mapping[str, str], say: Say, *, rest
     before = {daemon.name for daemon in state.daemons} if (state := keeping(cluster.home)) else set()
     write_daemons(cluster)
     reload_keeper(cluster.home)
-    if wanted != good:
+    if wanted != good or again:
         _reread_workers(cluster, before)
 
 
