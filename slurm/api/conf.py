@@ -35,7 +35,7 @@ class ConfigurationSerializer(serializers.Serializer[Any]):
     drift = serializers.CharField()
 
 
-class TextSerializer(serializers.Serializer[Any]):
+class ConfTextSerializer(serializers.Serializer[Any]):
     """Either the whole file or the user's block."""
 
     text = serializers.CharField(required=False, max_length=2_000_000, trim_whitespace=False, allow_blank=True)
@@ -47,16 +47,16 @@ class TextSerializer(serializers.Serializer[Any]):
         return attrs
 
 
-class ProposedSerializer(TextSerializer):
+class ConfProposedSerializer(ConfTextSerializer):
     base = serializers.IntegerField(min_value=1, help_text="The revision that you read.")
 
 
-class CheckSerializer(TextSerializer):
+class ConfCheckSerializer(ConfTextSerializer):
     base = serializers.IntegerField(min_value=1, required=False, help_text="The current revision if left out.")
     shadow = serializers.BooleanField(default=True, help_text="Let a shadow controller read a copy, too.")
 
 
-class ProblemSerializer(serializers.Serializer[Any]):
+class ConfProblemSerializer(serializers.Serializer[Any]):
     path = serializers.CharField()
     message = serializers.CharField()
     hint = serializers.CharField()
@@ -64,7 +64,7 @@ class ProblemSerializer(serializers.Serializer[Any]):
     blocking = serializers.BooleanField()
 
 
-class LineSerializer(serializers.Serializer[Any]):
+class ConfLineSerializer(serializers.Serializer[Any]):
     op = serializers.CharField()
     old_line = serializers.IntegerField(allow_null=True)
     new_line = serializers.IntegerField(allow_null=True)
@@ -75,15 +75,15 @@ class LineSerializer(serializers.Serializer[Any]):
     reason = serializers.CharField()
 
 
-class ReviewSerializer(serializers.Serializer[Any]):
+class ConfReviewSerializer(serializers.Serializer[Any]):
     """`lines` are the changed ones, numbered in the whole file; `cost` is the dearest of theirs."""
 
     base = serializers.IntegerField()
     refused = serializers.BooleanField()
-    problems = ProblemSerializer(many=True)
+    problems = ConfProblemSerializer(many=True)
     cost = serializers.ChoiceField(choices=["none", "reconfigure", "restart"])
     jobs = serializers.CharField()
-    lines = LineSerializer(many=True)
+    lines = ConfLineSerializer(many=True)
 
 
 class SlurmConf(ClusterView):
@@ -96,12 +96,12 @@ class SlurmConf(ClusterView):
         return Response(ConfigurationSerializer(read(self.door.cluster)).data)
 
     @extend_schema(
-        request=ProposedSerializer,
+        request=ConfProposedSerializer,
         responses={202: ChangeSerializer},
         examples=[OpenApiExample("The block", value={"base": 4, "settings": EXAMPLE}, request_only=True)],
     )
     def put(self, request: Request, team: str, cluster: str) -> Response:
-        data = checked(ProposedSerializer(data=request.data))
+        data = checked(ConfProposedSerializer(data=request.data))
         before = read_revision(self.door.cluster, data["base"])
         try:
             change = propose_conf(self.door, _whole(before, data), data["base"])
@@ -116,8 +116,8 @@ class SlurmConfCheck(ClusterView):
     actions = {"POST": Action.CHANGE_CLUSTER}
 
     @extend_schema(
-        request=CheckSerializer,
-        responses=ReviewSerializer,
+        request=ConfCheckSerializer,
+        responses=ConfReviewSerializer,
         examples=[
             OpenApiExample("The block", value={"settings": EXAMPLE}, request_only=True),
             OpenApiExample(
@@ -143,7 +143,7 @@ class SlurmConfCheck(ClusterView):
         ],
     )
     def post(self, request: Request, team: str, cluster: str) -> Response:
-        data = checked(CheckSerializer(data=request.data))
+        data = checked(ConfCheckSerializer(data=request.data))
         current = read(self.door.cluster)
         base = data.get("base", current.revision)
         before = current if base == current.revision else read_revision(self.door.cluster, base)
@@ -156,7 +156,7 @@ class SlurmConfCheck(ClusterView):
             "jobs": found.jobs,
             "lines": [asdict(line) for line in found.changed],
         }
-        return Response(ReviewSerializer(answer).data)
+        return Response(ConfReviewSerializer(answer).data)
 
 
 def _whole(before: Configuration, data: Mapping[str, Any]) -> str:

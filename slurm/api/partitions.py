@@ -55,7 +55,7 @@ class NewPartitionSerializer(PartitionFieldsSerializer):
     name = serializers.CharField(max_length=63)
 
 
-class PartitionSerializer(serializers.Serializer[Any]):
+class ClusterPartitionSerializer(serializers.Serializer[Any]):
     """A partition as it should be. `lock` says why it cannot be changed, empty for an own one; `seen` is the state that
     the controller reports, null until it does."""
 
@@ -89,10 +89,10 @@ class Partitions(ClusterView):
 
     actions = {"GET": Action.VIEW, "POST": Action.CHANGE_CLUSTER}
 
-    @extend_schema(responses=PartitionSerializer(many=True))
+    @extend_schema(responses=ClusterPartitionSerializer(many=True))
     def get(self, request: Request, team: str, cluster: str) -> Response:
         rows = acts.listed(self.door.cluster)
-        return Response({"results": PartitionSerializer(rows, many=True).data, "next": None})
+        return Response({"results": ClusterPartitionSerializer(rows, many=True).data, "next": None})
 
     @extend_schema(
         request=NewPartitionSerializer,
@@ -122,9 +122,9 @@ class PartitionDetail(ClusterView):
 
     actions = {"GET": Action.VIEW, "PUT": Action.CHANGE_CLUSTER, "DELETE": Action.CHANGE_CLUSTER}
 
-    @extend_schema(responses=PartitionSerializer)
+    @extend_schema(responses=ClusterPartitionSerializer)
     def get(self, request: Request, team: str, cluster: str, name: str) -> Response:
-        return Response(PartitionSerializer(acts.named(self.door.cluster, name)).data)
+        return Response(ClusterPartitionSerializer(acts.named(self.door.cluster, name)).data)
 
     @extend_schema(
         request=PartitionFieldsSerializer,
@@ -155,5 +155,7 @@ class PartitionDetail(ClusterView):
 
 def _spec(name: str, data: Mapping[str, Any]) -> PartitionSpec:
     known = {field.name for field in fields(PartitionSpec)} - {"name"}
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items() if key in known}
+    values: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in data.items() if key in known
+    }
     return PartitionSpec(name=name, **values)
