@@ -5,6 +5,7 @@ template extends `base`, which is chosen here. `shell` is what the frame around 
 """
 
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -55,9 +56,13 @@ def close_dialog(request: HttpRequest, url: str) -> HttpResponse:
     return HttpResponseRedirect(url)
 
 
-def opened_over(request: HttpRequest) -> str:
-    """The address of the page that a dialog lies over; empty outside of a dialog."""
-    return _htmx(request).current_url or ""
+def opened_over(request: HttpRequest, section: str, otherwise: str) -> str:
+    """The page that the dialog was opened over, if its path lies below `section`; else `otherwise`."""
+    htmx = _htmx(request)
+    here = urlsplit(htmx.current_url or "") if htmx else None
+    if here is None or not here.path.startswith(section):
+        return otherwise
+    return f"{here.path}?{here.query}" if here.query else here.path
 
 
 def _in_dialog(request: HttpRequest) -> bool:

@@ -70,6 +70,12 @@ class _Findings:
             self._read_line(line)
             if len(self.problems) >= MAX_PROBLEMS:
                 return
+        if document.is_open:
+            line = document.lines[-1]
+            text = "ends in “\\”, so that the line below becomes part of it"
+            self._say(
+                line, line.fields[0].key if line.fields else "The line", Complaint(text, "Take it out.")
+            )
         self._read_together(document)
 
     def _read_line(self, line: Line) -> None:

@@ -57,12 +57,9 @@ def combinations(settings: Settings) -> Iterator[tuple[str, Complaint]]:
 
 def _needs(settings: Settings, key: str) -> Iterator[tuple[str, Complaint]]:
     known = find(key)
-    if (
-        known is None
-        or not known.needs
-        or not settings.edits(known)
-        or settings.written[key] in ("", known.default_in(settings.version))
-    ):
+    if known is None or not known.known_in(settings.version) or not settings.edits(known):
+        return
+    if settings.written[key] in ("", known.default_in(settings.version)):
         return
     for need in known.needs:
         wanted, _, value = need.partition("=")
@@ -225,6 +222,38 @@ def _schedule_log(settings: Settings) -> Iterator[tuple[str, Complaint]]:
         yield "SlurmSchedLogLevel", Complaint("needs SlurmSchedLogFile", "Set SlurmSchedLogFile, or 0 here.")
 
 
+def _first_job(settings: Settings) -> Iterator[tuple[str, Complaint]]:
+    first, last = settings.number("FirstJobId"), settings.number("MaxJobId")
+    key = next((one for one in ("FirstJobId", "MaxJobId") if settings.has(one)), None)
+    if key and first is not None and last is not None and first > last:
+        yield key, Complaint(f"FirstJobId {first} is more than MaxJobId {last}", "Lower FirstJobId.")
+
+
+def _separation(settings: Settings) -> Iterator[tuple[str, Complaint]]:
+    """mcs/group needs its parameters, and parameters need a plugin: Slurm refuses either without the other."""
+    plugin = settings.get("MCSPlugin")
+    if plugin == "mcs/group" and not settings.get("MCSParameters"):
+        yield (
+            "MCSPlugin",
+            Complaint("mcs/group needs MCSParameters", "Set MCSParameters to the groups, as a|b."),
+        )
+    if settings.has("MCSParameters") and settings.get("MCSParameters") and not _is_set(plugin):
+        yield "MCSParameters", Complaint("needs MCSPlugin", "Set MCSPlugin, or leave this out.")
+
+
+def _namespaces(settings: Settings) -> Iterator[tuple[str, Complaint]]:
+    for key in ("NamespaceType", "JobContainerType"):
+        wanted = settings.whole and settings.has(key) and _is_set(settings.get(key))
+        if wanted and not settings.words("PrologFlags") & {"contain", "x11"}:
+            yield key, Complaint("needs PrologFlags=Contain", "Set PrologFlags=Contain.")
+
+
+def _task_cgroup(settings: Settings) -> Iterator[tuple[str, Complaint]]:
+    needing = settings.words("TaskPluginParam") & {"oomkillstep", "slurmdspecoverride"}
+    if settings.whole and needing and not settings.words("TaskPlugin") & {"task/cgroup", "cgroup"}:
+        yield "TaskPluginParam", Complaint(f"{min(needing)} needs task/cgroup", "Set TaskPlugin=task/cgroup.")
+
+
 RULES: tuple[Rule, ...] = (
     _preempt_modes,
     _preempt_type,
@@ -245,4 +274,8 @@ RULES: tuple[Rule, ...] = (
     _unkillable,
     _health_check,
     _schedule_log,
+    _first_job,
+    _separation,
+    _namespaces,
+    _task_cgroup,
 )

@@ -94,8 +94,8 @@ def _duration(parameter: Parameter, value: str, version: str) -> Complaint | Non
     except DurationError as error:
         text, _, hint = str(error).partition(": ")
         return Complaint(text, hint[:1].upper() + hint[1:] + "." if hint else "")
-    if minutes is not None and minutes < (parameter.low or 0):
-        return Complaint(f"“{value}” is too short", f"Write at least {parameter.low} minutes.")
+    if parameter.low and (minutes is None or minutes < parameter.low):
+        return Complaint(f"“{value}” is not allowed", f"Write a time of at least {parameter.low} minutes.")
     return None
 
 
@@ -105,7 +105,8 @@ def _word(parameter: Parameter, item: str, version: str) -> Complaint | None:
     if word is None:
         return _unknown_word(parameter, name, version)
     if not word.known_in(version):
-        return Complaint(f"“{name}” {_when(word.since, word.until)}; this cluster runs Slurm {version}")
+        text = f"“{name}” {_when(word.since, word.until)}; this cluster runs {version}"
+        return Complaint(text, "Take it out.", not parameter.is_open)
     return _word_value(word, item, given)
 
 
@@ -130,8 +131,8 @@ def _unknown_word(parameter: Parameter, name: str, version: str) -> Complaint | 
 
 def _when(since: str | None, until: str | None) -> str:
     if since and until:
-        return f"exists from {since} to {until}"
-    return f"exists only from {since} on" if since else f"is gone since {until}"
+        return f"exists only from Slurm {since} to {until}"
+    return f"exists only from Slurm {since} on" if since else f"was last known to Slurm {until}"
 
 
 def _word_value(word: Word, item: str, given: str) -> Complaint | None:

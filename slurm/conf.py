@@ -168,6 +168,12 @@ class SlurmConf:
         """The document's own line end, by its first line."""
         return "\r\n" if self.lines and self.lines[0].text.endswith("\r\n") else "\n"
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the last line ends in a continuation, so that it would take in whatever is written below."""
+        text = self.lines[-1].text if self.lines else ""
+        return _continues(text[text.rfind("\n", 0, -1) + 1 :])
+
     def _last(self, key: str) -> int | None:
         wanted = key.lower()
         return next((at for at in range(len(self.lines) - 1, -1, -1) if _sets(self.lines[at], wanted)), None)

@@ -39,7 +39,9 @@ def parse_query(text: str) -> NodeQuery:
         elif key in KEYS and value:
             query.where &= _condition(key, value)
         else:
-            query.problem = f"“{word}” is not a filter here. Use {', '.join(f'{key}:' for key in KEYS)} or names."
+            query.problem = (
+                f"“{word}” is not a filter here. Use {', '.join(f'{key}:' for key in KEYS)} or names."
+            )
     query.where &= names
     return query
 

@@ -43,7 +43,9 @@ def nodes_of(job: Job) -> tuple[str, ...]:
 
 def jobs_by_node(cluster: Cluster) -> Mapping[str, Sequence[Job]]:
     """Every node's jobs that hold resources there, longest running first. One query."""
-    placed = cluster.jobs.filter(is_finished=False).exclude(nodes="").defer("comment", "work_dir", "dependency")
+    placed = (
+        cluster.jobs.filter(is_finished=False).exclude(nodes="").defer("comment", "work_dir", "dependency")
+    )
     found: dict[str, list[Job]] = defaultdict(list)
     for job in placed.order_by("start_at", "number"):
         for name in nodes_of(job):

@@ -8,6 +8,7 @@ worker.
 import json
 import os
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -138,6 +139,7 @@ class FakeProvisioner:
             world.destroyed = False
             self.save(world)
             say(f"Wrote {name}.")
+            self._wait_while_held()
         self.script.during_apply()
         if error is not None or self._kills(spec):
             world.files = before or world.files
@@ -218,6 +220,13 @@ class FakeProvisioner:
         world = self.world
         world.down.append(part)
         self.save(world)
+
+    def _wait_while_held(self) -> None:
+        """Stand still in the middle of an apply for as long as the file `hold` of the region's config exists."""
+        hold = self.ref.region.get("hold")
+        give_up = time.monotonic() + 30
+        while hold and Path(str(hold)).exists() and time.monotonic() < give_up:
+            time.sleep(0.02)
 
     def _kills(self, spec: ClusterSpec) -> bool:
         return DEADLY_LINE in spec.slurm_conf.splitlines()

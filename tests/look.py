@@ -14,9 +14,10 @@ import uvicorn
 
 def beat() -> None:
     """What the watcher says each tick when nothing changed."""
+    from django.utils import timezone
+
     from clusters.models import Cluster
     from console import live
-    from django.utils import timezone
 
     while True:
         for cluster in Cluster.objects.filter(status__in=["Running", "Creating", "Failed"]):
@@ -29,9 +30,10 @@ def beat() -> None:
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
     django.setup()
-    from tests.seed import PASSWORD, seed
+    from tests.seed import PASSWORD, let_in, seed
 
     made = seed()
+    let_in(made)
     port = int(sys.argv[1]) if len(sys.argv) > 1 else 27000
     print(f"http://127.0.0.1:{port}: sign in as {', '.join(made.users)} with {PASSWORD}", flush=True)
     threading.Thread(target=beat, daemon=True).start()

@@ -10,7 +10,7 @@ ACCOUNTING_ROWS = themed(
     "Accounting",
     row("choices", "AccountingStorageEnforce",
         "What a job must have in the database to be accepted: an association, a QOS, room within limits.",
-        "none", words="all associations limits nojobs nosteps qos safe wckeys none 0 1 2", needs=_DATABASE,
+        "", words="all associations limits nojobs nosteps qos safe wckeys 1 2", needs=_DATABASE,
         restart="23.02"),
     row("options", "AccountingStorageParameters", "Options of the link to the database.", "", is_open=True,
         words="max_step_records=#@24.05.. SSL_CERT=* SSL_CA=* SSL_CAPATH=* SSL_KEY=* SSL_CIPHER=*",

@@ -1,7 +1,7 @@
 """How jobs are taken in, started, contained and ended. A table; see `slurm.parameters.model` for its notation."""
 
 from slurm.parameters.model import Owner, owned, row, themed
-from slurm.parameters.patterns import ABSOLUTE, CODES, NAME, PORT_RANGE
+from slurm.parameters.patterns import ABSOLUTE, CODES, DIRECTORIES, NAME, PORT_RANGE
 from slurm.parameters.reasons import CONTAINMENT, PROGRAMS
 
 _LIMITS = "ALL NONE AS CORE CPU DATA FSIZE MEMLOCK NOFILE NPROC RSS STACK"
@@ -62,7 +62,7 @@ LAUNCH = themed(
     row("choice", "LaunchType", "The plugin that started steps.", "launch/slurm", words="launch/slurm",
         until="22.05", restart="23.02"),
     row("text", "BcastExclude", "Directories whose libraries sbcast leaves out.",
-        "/lib,/usr/lib,/lib64,/usr/lib64"),
+        "/lib,/usr/lib,/lib64,/usr/lib64", pattern=DIRECTORIES),
     row("options", "BcastParameters", "How sbcast sends files.", "",
         words="DestDir=* Compression=lz4|none|zlib send_libs?=yes|no"),
     row("options", "SbcastParameters", "The former name of BcastParameters.", "",
@@ -75,7 +75,7 @@ CONTAINMENT_ROWS = themed(
     "Containment",
     row("choices", "TaskPluginParam", "How tasks are bound to CPUs.", "", needs="TaskPlugin",
         words="Cores None Sockets Threads SlurmdOffSpec SlurmdSpecOverride@25.05.. OOMKillStep@24.05.. "
-        "Verbose Autobind=none|threads|cores|sockets cgroup"),
+        "Verbose Autobind=none|threads|cores|sockets"),
     row("choice", "CoreSpecPlugin", "The plugin that kept cores back for the system.", "",
         words="core_spec/none core_spec/cray_aries", until="23.11", restart="23.02"),
     row("choices", "NodeFeaturesPlugins", "Plugins for node features that change at run time.", "",

@@ -6,12 +6,12 @@ from slurm.parameters.reasons import FILES, PROGRAMS
 _LEVELS = "quiet fatal error info verbose debug debug2 debug3 debug4 debug5 0 1 2 3 4 5 6 7 8 9"
 _FLAGS = (
     "Accrue Agent AuditRPCs@23.02.. AuditTLS@25.11.. Backfill BackfillMap BurstBuffer Cgroup ConMgr@23.11.. "
-    "CPU_Bind CpuFrequency Data DBD_Agent Dependency Elasticsearch Energy ExtSensors@..23.02 Federation "
-    "FrontEnd@..24.11 Gres Hetjob Gang Interconnect GLOB_SILENCE@23.11.. JobAccountGather JobComp@23.02.. "
-    "JobContainer@..25.05 JAG License Metrics@25.11.. MPI Net NetRaw Namespace@25.11.. Network NetworkRaw "
-    "NodeFeatures NO_CONF_HASH Power PowerSave Priority Profile Protocol Reservation Route Sack@23.11.. "
-    "Script SelectType Steps Switch thread@26.05.. TLS@24.05.. TimeCray@..23.11 TraceJobs Trigger Triggers "
-    "WorkQ@..24.05 WorkQueue@..23.11"
+    "CPU_Bind CpuFrequency Data DBD_Agent@24.05.. Dependency Elasticsearch Energy ExtSensors@..23.02 "
+    "Federation FrontEnd@..24.11 Gres Hetjob Gang Interconnect GLOB_SILENCE@23.11.. JobAccountGather "
+    "JobComp@23.02.. JobContainer@..25.05 JAG License Metrics@25.11.. MPI Net NetRaw Namespace@25.11.. "
+    "Network NetworkRaw NodeFeatures NO_CONF_HASH Power PowerSave Priority Profile Protocol Reservation "
+    "Route Sack@23.11.. Script SelectType Steps Switch thread@26.05.. TLS@24.05.. TimeCray@..23.11 TraceJobs "
+    "Trigger Triggers WorkQ@..24.05 WorkQueue@..23.11"
 )
 
 LOGGING = themed(

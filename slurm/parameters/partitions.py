@@ -1,9 +1,8 @@
 """The fields of PartitionName lines. A table; see `slurm.parameters.model` for its notation."""
 
 from slurm.parameters.model import Owner, owned, row, themed
-from slurm.parameters.patterns import NAME, NAMES, SHARING, WEIGHTS
+from slurm.parameters.patterns import GROUPS, NAME, NAMES, SHARING, WEIGHTS
 from slurm.parameters.reasons import PARTITIONS
-from slurm.parameters.scheduling import SELECT_WORDS
 
 _PRIORITY_TIERS = "PreemptType=preempt/partition_prio"
 _MULTIFACTOR = "PriorityType=priority/multifactor"
@@ -17,7 +16,7 @@ PARTITION = themed(
         row("list", "AllocNodes", "Hosts from which jobs may be submitted.", "ALL"),
         row("list", "AllowAccounts", "Accounts that may use the partition.", "ALL", pattern=NAMES),
         row("list", "AllowGroups", "Unix groups that may use the partition; others do not even see it.",
-            "ALL", pattern=NAMES),
+            "ALL", pattern=GROUPS),
         row("list", "AllowQos", "QOS with which jobs may come.", "ALL", pattern=NAMES),
         row("text", "Alternate", "The partition that takes the jobs while this one is draining or inactive.",
             "", pattern=NAME),
@@ -69,7 +68,8 @@ PARTITION = themed(
         row("bool", "ReqResv", "Jobs must name a reservation.", "NO"),
         row("u16", "ResumeTimeout", "How long a node may take to wake up.", "", unit="s"),
         row("bool", "RootOnly", "Only root may start jobs.", "NO"),
-        row("choices", "SelectTypeParameters", "What counts as a resource here.", "", words=SELECT_WORDS),
+        row("choice", "SelectTypeParameters", "What counts as a resource here, cores or sockets.", "",
+            words="CR_Core CR_Core_Memory CR_Socket CR_Socket_Memory"),
         row("text", "Shared", "The former name of OverSubscribe.", "", instead="OverSubscribe",
             pattern=SHARING),
         row("choice", "State",

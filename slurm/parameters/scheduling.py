@@ -27,7 +27,7 @@ _SCHEDULER = (
     "sched_max_job_start=# sched_min_interval=# spec_cores_first step_retry_count=# step_retry_time=# "
     "time_min_as_soft_limit@23.11.. whole_hetjob?=min|max|avg whole_pack"
 )
-SELECT_WORDS = (
+_SELECT = (
     "CR_CPU CR_CPU_Memory CR_Core CR_Core_Memory CR_Socket CR_Socket_Memory CR_Memory CR_ONE_TASK_PER_CORE "
     "CR_CORE_DEFAULT_DIST_BLOCK CR_LLN CR_Pack_Nodes CR_NO_DIST_TOPO_BLOCK@26.05.. LL_SHARED_GRES@23.11.. "
     "MULTIPLE_SHARING_GRES_PJ@23.11.. ENFORCE_BINDING_GRES@23.11.. ONE_TASK_PER_SHARING_GRES@23.11.. "
@@ -65,7 +65,7 @@ SCHEDULING = themed(
             words="select/cons_tres select/linear select/cons_res@..23.02 select/cray_aries@..23.11",
             restart="23.02"),
         row("choices", "SelectTypeParameters", "What counts as a resource when nodes are shared.",
-            "CR_Core_Memory@23.11..", words=SELECT_WORDS, restart="23.02"),
+            "CR_Core_Memory@23.11..", words=_SELECT, restart="23.02"),
         row("list", "GresTypes", "The kinds of generic resources, such as gpu.", "", restart="23.02",
             pattern=NAMES),
     ),

@@ -11,8 +11,7 @@ SECURITY = themed(
     row("choice", "MCSPlugin", "Keep jobs of different groups or users apart on nodes.", "",
         words="mcs/none mcs/account mcs/group mcs/label@24.11.. mcs/user", restart="23.02"),
     row("text", "MCSParameters",
-        "How that separation works, such as ondemand,noselect,privatedata:groupA|groupB.", "",
-        needs="MCSPlugin"),
+        "How that separation works, such as ondemand,noselect,privatedata:groupA|groupB.", ""),
     row("choice", "HashPlugin", "The checksum of messages between daemons.", "hash/k12",
         words="hash/k12 hash/sha3", since="24.05"),
     *owned(

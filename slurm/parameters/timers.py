@@ -57,7 +57,7 @@ TIMERS = themed(
 
 LIMITS = themed(
     "Limits",
-    row("u32", "FirstJobId", "The id of the first job ever submitted.", "1", low=1),
+    row("u32", "FirstJobId", "The id of the first job ever submitted.", "1", low=1, high=67_108_863),
     row("u32", "MaxArraySize", "One more than the highest index a job array may have.", "1001",
         high=4_000_001),
     row("u32", "MaxBatchRequeue", "How often a batch job is requeued by itself before it is held.", "5",

@@ -1,8 +1,7 @@
-"""Drain, resume and reboot nodes: GET says what it would end and lose, POST does it. Each URL is a dialog and a page."""
+"""Drain, resume and reboot nodes: GET says what it would end and lose, POST does it. Each is dialog and page."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -88,7 +87,9 @@ def _impact(door: Door, names: Sequence[str], verb: str) -> Impact:
     unknown = set(names) - {node.name for node in nodes}
     if unknown or not nodes:
         raise Missing(
-            f"{door.cluster.slug} has no node {listed(sorted(unknown))}." if unknown else "No node is chosen.",
+            f"{door.cluster.slug} has no node {listed(sorted(unknown))}."
+            if unknown
+            else "No node is chosen.",
             "Choose nodes in the Nodes tab: press x on a row, or tick it.",
         )
     by_node = jobs_by_node(door.cluster)
@@ -114,13 +115,12 @@ def _odd(verb: str, nodes: Sequence[Node]) -> str:
             return f"{listed(down)}: does not answer; it will be down again unless its slurmd is back."
         return f"{listed(fit)}: takes jobs already; nothing will change." if fit else ""
     busy = [node for node in nodes if node.cpus_allocated]
-    return f"{count(len(busy), 'node')} not idle: drain first to let the jobs end by themselves." if busy else ""
+    return (
+        f"{count(len(busy), 'node')} not idle: drain first to let the jobs end by themselves." if busy else ""
+    )
 
 
 def _back(request: HttpRequest, door: Door) -> str:
     """The page of the cluster that the dialog was opened over, else the list of nodes."""
     where = {"team": door.cluster.team.slug, "cluster": door.cluster.slug}
-    here = urlsplit(opened_over(request))
-    if here.path.startswith(reverse("cluster", kwargs=where)):
-        return f"{here.path}?{here.query}" if here.query else here.path
-    return reverse("nodes", kwargs=where)
+    return opened_over(request, reverse("cluster", kwargs=where), reverse("nodes", kwargs=where))

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
@@ -17,6 +17,7 @@ from clusters.watcher import Watcher
 from console import live
 from tests import fakes
 from tests.cast import fake, the_cast, tiny_cluster, tiny_spec
+from tests.clusters.polling import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TICK_S = 0.1
@@ -57,15 +58,6 @@ def watching(*watchers: Watcher) -> Iterator[None]:
         stop.set()
         for thread in threads:
             thread.join(timeout=10)
-
-
-def until(claim: Callable[[], bool], within_s: float = 8.0) -> bool:
-    give_up = time.monotonic() + within_s
-    while time.monotonic() < give_up:
-        if claim():
-            return True
-        time.sleep(0.02)
-    return claim()
 
 
 def looked_at_since(cluster: Cluster, moment) -> bool:

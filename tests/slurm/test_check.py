@@ -71,6 +71,11 @@ def _one(text: str, version: str = "24.11", *, whole: bool = False) -> Problem:
         ("PrologFlags=NoHold,X11", "NoHold and X11 exclude each other", "Keep one"),
         ("LaunchParameters=enable_nss_slurm,disable_send_gids", "exclude each other", "Keep one"),
         ("CommunicationParameters=DisableIPv4", "leaves no way to connect", "EnableIPv6"),
+        ("FirstJobId=100\nMaxJobId=50", "FirstJobId 100 is more than MaxJobId 50", "Lower"),
+        ("MCSPlugin=mcs/group", "MCSPlugin mcs/group needs MCSParameters", "groups"),
+        ("MCSParameters=select", "MCSParameters needs MCSPlugin", "leave this out"),
+        ("PriorityCalcPeriod=INFINITE", "PriorityCalcPeriod “INFINITE” is not allowed", "at least 1"),
+        ("BcastExclude=lib", "BcastExclude “lib” is not a list of directories", "sbcast"),
         ("MinJobAge=1", "MinJobAge 1 is too short", "2 or more"),
     ],
 )  # fmt: skip
@@ -139,6 +144,20 @@ def test_every_default_of_a_users_key_passes_its_own_check(version: str) -> None
     assert found == []
 
 
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("NamespaceType=namespace/linux", "NamespaceType needs PrologFlags=Contain"),
+        ("TaskPluginParam=OOMKillStep", "oomkillstep needs task/cgroup"),
+        ("SlurmSchedLogLevel=1", "SlurmSchedLogLevel needs SlurmSchedLogFile"),
+        ("SelectTypeParameters=CR_CPU,CR_ONE_TASK_PER_CORE", "does not go with CR_CPU"),
+    ],
+)
+def test_whole_files_are_checked_against_what_the_platform_writes(text: str, words: str) -> None:
+    found = check_conf(f"ClusterName=x\n{text}\n", version="26.05", whole=True)
+    assert any(problem.blocking and words in problem.message and problem.line == 2 for problem in found)
+
+
 @pytest.mark.parametrize("version", RECORDED)
 def test_a_file_that_ran_passes_as_a_whole(version: str) -> None:
     text = (DATA / version / "slurm.conf").read_bytes().decode()
@@ -191,6 +210,13 @@ def test_a_smuggled_second_setting_behind_a_continuation_is_seen() -> None:
     assert "ClusterName=other" in problem.message
 
 
+@pytest.mark.parametrize("end", ["\\", "\\\n", " \\ # x", "\\\n# c\nMinJobAge=5 \\"])
+def test_a_last_line_may_not_reach_into_what_follows(end: str) -> None:
+    problem = _one(f"KillWait=30{end}")
+    assert "the line below becomes part of it" in problem.message
+    assert check_conf("KillWait=30\\\n\n", version="24.11") == ()
+
+
 def test_lines_are_counted_from_where_the_text_is_shown() -> None:
     (first, second) = check_conf("FooBar=1\nKillWait=5\nKillWait=6", version="24.11", first_line=40)
     assert (first.line, second.line) == (40, 42)
@@ -206,8 +232,10 @@ def test_versions_decide_what_is_known() -> None:
     )
     assert "only from Slurm 23.02" in _one("PreemptParameters=youngest_first", "22.05").message
     assert "last read by Slurm 23.02" in _one("ExtSensorsFreq=5", "24.11").message
-    assert _one("SchedulerParameters=no_env_cache", "26.05").message.count("is gone since 24.11") == 1
-    assert "exists only from 24.11" in _one("SchedulerParameters=bf_allow_magnetic_slot", "22.05").message
+    assert _one("SchedulerParameters=no_env_cache", "26.05").message.count("last known to Slurm 24.11") == 1
+    assert (
+        "exists only from Slurm 24.11" in _one("SchedulerParameters=bf_allow_magnetic_slot", "22.05").message
+    )
     assert check_conf("SchedulerParameters=no_env_cache", version="24.11.5") == ()
 
 

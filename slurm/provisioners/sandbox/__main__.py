@@ -18,8 +18,6 @@ from slurm.provisioners.sandbox.start import start_cluster
 from slurm.provisioners.sandbox.tree import Steps, build_tree
 
 SAMPLE = """\
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core_Memory
 DefMemPerCPU=100
 SchedulerParameters=bf_interval=5,sched_interval=5
 JobAcctGatherFrequency=10

@@ -34,8 +34,8 @@ from slurm.provisioners.sandbox.layout import platform_lines, write_daemons
 from slurm.provisioners.sandbox.likeness import image_of, likeness, machine_names
 from slurm.provisioners.sandbox.room import remove_directory
 from slurm.provisioners.sandbox.shadow import shadow_check
-from slurm.provisioners.sandbox.sight import drift_of, machine_state_of, parts_of
-from slurm.provisioners.sandbox.space import command_prefix, keeper_pid, keeping, reload_keeper, stop_keeper
+from slurm.provisioners.sandbox.sight import drift_of, machine_state_of, news_of, parts_of
+from slurm.provisioners.sandbox.space import command_prefix, keeping, reload_keeper, stop_keeper
 from slurm.provisioners.sandbox.start import begin_cluster
 from slurm.provisioners.sandbox.tree import build_tree, cached_tree
 from slurm.readback import unlike
@@ -95,6 +95,9 @@ class Sandbox:
         self._remember(spec)
 
     def judge(self, spec: ClusterSpec) -> Judgement:
+        good = good_files(self.home)
+        if not good or good["slurm.conf"] != self.rendered(spec).text:
+            return Judgement(Verdict.WAITING, "The controller does not run with these files yet.")
         state = keeping(self.home)
         late = [part for part in parts_of(self._daemons(spec), state) if part.state != "up"]
         if late:
@@ -136,7 +139,9 @@ class Sandbox:
 
     def revive(self) -> tuple[str, ...]:
         spec, files = self._remembered(), good_files(self.home)
-        if spec is None or not files or keeper_pid(self.home) is not None:
+        if state := keeping(self.home):
+            return news_of(self.home, state)
+        if spec is None or not files:
             return ()
         begin_cluster(self._cluster(spec), files)
         return (f"Started {self.ref.name} again with its last good files.",)

@@ -36,6 +36,8 @@ from slurm.provisioners.sandbox.space import (
 from slurm.provisioners.sandbox.start import begin_cluster, laggard
 from slurm.provisioners.sandbox.trial import Ending
 
+# There while the copies differ on purpose. A kill leaves it, and the change that was killed comes again.
+APPLYING = ".applying"
 Say = Callable[[str], None]
 UP_LIMIT_S, FIRST_LIMIT_S = 15.0, 60.0
 # A controller that refused its file is dead by now; one that took it has answered twice.
@@ -48,21 +50,37 @@ def apply_files(cluster: SandboxCluster, files: Mapping[str, str], say: Say, *, 
     Raises `Rejected` with the daemon's own words when the controller does not live with the files (its last good ones
     are then in force again), `Unavailable` when the cluster does not run or does not come back even with those.
     """
+    mark = cluster.home / APPLYING
+    cluster.home.mkdir(parents=True, exist_ok=True)
+    was_cut_short = mark.exists()
+    mark.touch()
     cluster = replace(cluster, epochs=epochs_of(cluster.home))
-    wanted = complete_files(cluster, files)
+    try:
+        _apply(cluster, complete_files(cluster, files), say, restart=restart, again=was_cut_short)
+    except Rejected:
+        mark.unlink()
+        raise
+    mark.unlink()
+
+
+def _apply(
+    cluster: SandboxCluster, wanted: Mapping[str, str], say: Say, *, restart: bool, again: bool
+) -> None:
+    """`again`: an earlier apply was killed, so what the controller runs with is not known."""
     good = good_files(cluster.home)
     if keeper_pid(cluster.home) is None:
         _first_start(cluster, wanted, good, say)
         return
-    if wanted != good or restart:
-        _persuade_controller(cluster, wanted, good, say, restart=restart or _must_restart(cluster, wanted, good))
+    if wanted != good or restart or again:
+        restart = restart or _must_restart(cluster, wanted, good) or not is_answering(cluster)
+        _persuade_controller(cluster, wanted, good, say, restart=restart)
     write_slurm_files(cluster, wanted, ("workers", "clients"))
     _keep_good(cluster, wanted)
     lay_out_login(cluster)
     before = {daemon.name for daemon in state.daemons} if (state := keeping(cluster.home)) else set()
     write_daemons(cluster)
     reload_keeper(cluster.home)
-    if wanted != good:
+    if wanted != good or again:
         _reread_workers(cluster, before)
 
 
@@ -156,14 +174,8 @@ def _stays_up(cluster: SandboxCluster) -> bool:
 
 
 def _must_restart(cluster: SandboxCluster, wanted: Mapping[str, str], good: Mapping[str, str]) -> bool:
-    """22.05's controller dies of a changed set of nodes when it rereads; newer ones take it."""
-    if cluster.tree.release >= (23, 11):
-        return False
-    return _node_lines(wanted) != _node_lines(good)
-
-
-def _node_lines(files: Mapping[str, str]) -> set[str]:
-    return {line for line in files.get("slurm.conf", "").splitlines() if line.lower().startswith("nodename=")}
+    """Before 23.11 a reconfigure takes few settings and dies of a changed set of nodes; later it is a fresh start."""
+    return cluster.tree.release < (23, 11) and wanted.get("slurm.conf") != good.get("slurm.conf")
 
 
 def _reread_workers(cluster: SandboxCluster, before: set[str]) -> None:

@@ -85,6 +85,8 @@ class Daemon:
         self.restarts = 0
         self.failed_before = False
         self.last_lines: list[str] = []
+        # Which UTS namespace it has to itself, if any.
+        self.machine = ""
         self._delay = FIRST_DELAY_S
         self._step = 0
         self._due = 0.0
@@ -102,6 +104,7 @@ class Daemon:
         elif self.state == "starting" and self._is_ready():
             self._enter("up")
             self._due = now + STEADY_S
+            self.machine = machine_of(self.pid) if self.spec.hostname and self.pid else ""
         elif self.state == "starting" and now >= self._due:
             self._kill(signal.SIGKILL)
         elif self.state == "stopping" and now >= self._due:
@@ -246,6 +249,8 @@ def _become(argv: Sequence[str], spec: Spec) -> None:
         os.setgroups([])
         os.setgid(spec.user[1])
         os.setuid(spec.user[0])
+    # Without a pid namespace nothing else ends them with a killed keeper.
+    linux.die_with_parent()
     os.execve(argv[0], list(argv), spec.env)
 
 
@@ -253,6 +258,14 @@ def is_listening(port: int) -> bool:
     with socket.socket() as probe:
         probe.settimeout(0.5)
         return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def machine_of(pid: int) -> str:
+    """The UTS namespace of a process; empty when it is gone."""
+    try:
+        return os.readlink(f"/proc/{pid}/ns/uts")
+    except OSError:
+        return ""
 
 
 def is_answering(path: str) -> bool:

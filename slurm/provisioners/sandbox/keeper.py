@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from slurm.provisioners.sandbox import linux
-from slurm.provisioners.sandbox.daemon import Daemon, Spec, specs_from
+from slurm.provisioners.sandbox.daemon import Daemon, Spec, machine_of, specs_from
 from slurm.provisioners.sandbox.room import enter_room, room_from, write_inside
 
 INSIDE = Path("/run/keeper")
@@ -93,8 +93,7 @@ class Keeper:
             daemon.advance(now, may_start=False)
         for daemon in [d for d in self.retiring if d.state == "down"]:
             self.retiring.remove(daemon)
-            if daemon.spec.name not in self._wanted and daemon.spec.leaves:
-                kill_marked(daemon.spec.leaves)
+            self._sweep_after(daemon)
         self._admit()
         for daemon in self.daemons.values():
             daemon.advance(now, may_start=self._lower_are_up(daemon.spec.order))
@@ -102,6 +101,18 @@ class Keeper:
         if now >= self._next_trim:
             self._next_trim = now + SLOW_S
             self._trim_logs()
+
+    def _sweep_after(self, daemon: Daemon) -> None:
+        """A daemon that was removed, or restarted on a person's word, takes along what hangs on it.
+
+        A worker's jobs and a login node's sessions; a mere change of its arguments ends neither.
+        """
+        wanted = self._wanted.get(daemon.spec.name)
+        if wanted is None or wanted.epoch != daemon.spec.epoch:
+            if daemon.spec.leaves:
+                kill_marked(daemon.spec.leaves)
+            if daemon.machine:
+                kill_machine(daemon.machine)
 
     def _reap(self, now: float) -> None:
         while True:
@@ -183,6 +194,16 @@ def kill_marked(*marks: str) -> int:
         except (ProcessLookupError, PermissionError):
             continue
     return len(doomed)
+
+
+def kill_machine(machine: str) -> None:
+    """SIGKILL every process of one UTS namespace, as its link in /proc reads: what shares a host name is a machine."""
+    for pid in _parents():
+        if machine_of(pid) == machine:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
 
 
 def _parents() -> dict[int, int]:

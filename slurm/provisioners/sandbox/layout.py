@@ -9,7 +9,8 @@ import secrets
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from slurm.provisioners.sandbox.cluster import SYSTEM_UIDS, SandboxCluster, SandboxNode
+from console.errors import Unavailable
+from slurm.provisioners.sandbox.cluster import SYSTEM_UIDS, SandboxCluster, SandboxNode, sockets_of
 from slurm.provisioners.sandbox.daemons import specs_of
 from slurm.provisioners.sandbox.daemon import specs_text
 from slurm.provisioners.sandbox.keeper import replace_file
@@ -83,7 +84,7 @@ def cgroup_conf(cluster: SandboxCluster) -> str:
 def lay_out(cluster: SandboxCluster, files: Mapping[str, str]) -> None:
     """Write the cluster's directory. `files` holds `slurm.conf` and may replace `gres.conf` and `cgroup.conf`."""
     home = cluster.home
-    for name in ("keeper", "log", "run", "munge", "ssh", "db", "state", "spool", "tmp", *(f"conf/{c}" for c in COPIES)):
+    for name in ("keeper", "log", "munge", "ssh", "db", "state", "spool", "tmp", *(f"conf/{c}" for c in COPIES)):
         (home / name).mkdir(parents=True, exist_ok=True)
     _own(home / "state", cluster.owner("slurm"), 0o755)
     _own(home / "log", cluster.owner("slurm"), 0o755)
@@ -285,8 +286,12 @@ def _ssh_files(cluster: SandboxCluster) -> None:
 
 def _prefix_directories(cluster: SandboxCluster) -> None:
     """What a room makes at entry. /dev/null under other names serves as GPU files: Slurm only looks at the type."""
+    sockets = sockets_of(cluster.home)
+    sockets.mkdir(mode=0o700, exist_ok=True)
+    if sockets.is_symlink() or sockets.stat().st_uid != os.getuid():
+        raise Unavailable(f"{sockets} belongs to somebody else.", "Remove it, or set TMPDIR to a directory of your own.")
     for name in ("slurm", "munge", "mysqld"):
-        (cluster.home / "run" / name).mkdir(exist_ok=True)
+        (sockets / name).mkdir(exist_ok=True)
     (cluster.home / "gpu").mkdir(exist_ok=True)
     for index in range(max((node.gpus for node in cluster.nodes), default=0)):
         link = cluster.home / f"gpu/nvidia{index}"

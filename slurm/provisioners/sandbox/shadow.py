@@ -17,7 +17,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from console.errors import Problem, Unavailable
-from slurm.provisioners.sandbox.cluster import Ports, SandboxCluster, SandboxNode
+from slurm.provisioners.sandbox.cluster import Ports, SandboxCluster, SandboxNode, sockets_of
 from slurm.provisioners.sandbox.refusals import problems_in
 from slurm.provisioners.sandbox.daemon import Spec
 from slurm.provisioners.sandbox.daemons import specs_of
@@ -203,6 +203,7 @@ def _throwaway(cluster: SandboxCluster) -> Iterator[Path]:
         yield home
     finally:
         remove_directory(home)
+        remove_directory(sockets_of(home))
 
 
 def _spare_ports() -> Ports:

@@ -6,6 +6,7 @@ is in files, so it does not matter which. Blocking, bounded by the limits given.
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from console.errors import Unavailable
 from slurm.provisioners.sandbox import linux
-from slurm.provisioners.sandbox.cluster import SandboxCluster
+from slurm.provisioners.sandbox.cluster import SandboxCluster, sockets_of
 from slurm.provisioners.sandbox.daemons import daemon_environment
 from slurm.provisioners.sandbox.keeper import kill_marked, marks_of
 from slurm.provisioners.sandbox.room import empty_directory
@@ -111,6 +112,7 @@ def stop_keeper(home: Path, limit_s: float = 40.0) -> None:
             os.kill(pid, signal.SIGKILL)
             wait_until(lambda: keeper_pid(home) is None, 5.0)
     kill_marked(*marks_of(home))
+    shutil.rmtree(sockets_of(home), ignore_errors=True)
 
 
 def reload_keeper(home: Path) -> None:

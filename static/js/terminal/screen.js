@@ -59,7 +59,6 @@ export async function makeScreen(host, box) {
     lineHeight: 1.2,
     linkHandler: { activate: openHidden },
     macOptionIsMeta: true,
-    minimumContrastRatio: 4.5,
     scrollback: 20_000,
     theme: colours(host),
   });

@@ -9,8 +9,11 @@ from slurm.provisioners.sandbox.space import command_prefix, keeper_pid, run_ins
 from tests.slurm.sandbox.conftest import node_states, slurm, submit
 
 
-def test_every_node_is_idle(cluster: SandboxCluster) -> None:
-    assert node_states(cluster) == dict.fromkeys(["slinky-0", "slinky-1", "slinky-2", "cpu-workers-0"], "idle")
+def test_every_node_serves(cluster: SandboxCluster) -> None:
+    """slinky-0 has the lasting job of other tests, if they ran before."""
+    states = node_states(cluster)
+    assert states.pop("slinky-0") in ("idle", "mixed")
+    assert states == dict.fromkeys(["slinky-1", "slinky-2", "cpu-workers-0"], "idle")
 
 
 def test_each_task_runs_on_a_machine_of_its_node_s_name(cluster: SandboxCluster) -> None:
@@ -19,7 +22,7 @@ def test_each_task_runs_on_a_machine_of_its_node_s_name(cluster: SandboxCluster)
 
 
 def test_a_job_sees_the_gpus_it_asked_for(cluster: SandboxCluster) -> None:
-    assert slurm(cluster, "srun", "-t1", "--gres=gpu:2", "printenv", "CUDA_VISIBLE_DEVICES") == "0,1"
+    assert slurm(cluster, "srun", "-t1", "-w", "slinky-1", "--gres=gpu:2", "printenv", "CUDA_VISIBLE_DEVICES") == "0,1"
 
 
 def test_a_finished_batch_job_is_in_accounting_with_its_gpus(cluster: SandboxCluster) -> None:

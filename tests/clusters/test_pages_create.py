@@ -1,0 +1,173 @@
+"""Creating from the form: the preview, problems at their fields, Clone; and scale, end and go-back dialogs."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from clusters.lifecycle import Status
+from clusters.models import Cluster, Region
+from clusters.scaling import coming, leaving, rescale
+from tests.clusters.test_pages import CLUSTER, page, signed_in, words
+from tests.seed import KEY, Seed, seed
+
+pytestmark = pytest.mark.django_db
+NEW = "/t/research/clusters/new/"
+ORDER = {
+    "name": "tiny",
+    "region": "lab",
+    "image": "slurm-24-11",
+    "gpu_plan": "h200-8x",
+    "gpu_nodes": "2",
+    "cpu_plan": "cpu-64",
+    "cpu_nodes": "0",
+    "ssh_keys": KEY,
+}
+IN_DIALOG = {"HX-Request": "true", "HX-Target": "dialog"}
+
+
+@pytest.fixture
+def seeded() -> Seed:
+    return seed()
+
+
+@pytest.fixture
+def ada(seeded: Seed) -> Client:
+    return signed_in(seeded, "ada")
+
+
+def field(html: str, name: str) -> str:
+    """The field's own markup, with its problems."""
+    found = re.search(rf'data-field="{name}".*?(?=data-field=|</section>|</form>)', html, re.S)
+    assert found, name
+    return words(found[0])
+
+
+def test_form_creates_the_cluster_that_was_ordered(ada: Client) -> None:
+    response = ada.post(NEW, ORDER)
+    assert response.headers["Location"] == "/t/research/c/tiny/"
+    spec = Cluster.objects.get(slug="tiny").spec
+    assert spec.node_names == ("slinky-0", "slinky-1") and spec.ssh_keys == (KEY,)
+    assert "Creating" in page(ada, "/t/research/c/tiny/")
+
+
+def test_preview_is_the_document_that_is_stored(ada: Client) -> None:
+    html = ada.post(f"{NEW}preview/", ORDER).content.decode()
+    assert "plan: h200-8x" in html and "ordinals: [0, 1]" in html
+    assert "16</b> GPUs" in html and "56.80</b> / h" in html
+    assert not Cluster.objects.filter(slug="tiny").exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "at", "says"),
+    [
+        ({"name": "Llama"}, "name", "lower-case"),
+        ({"name": "llama-pretrain"}, "name", "already"),
+        ({"gpu_nodes": "17"}, "gpu_nodes", "1 to 16"),
+        ({"gpu_nodes": "0"}, "gpu_nodes", "at least one worker"),
+        ({"gpu_nodes": "many"}, "gpu_nodes", "whole number"),
+        ({"ssh_keys": "ssh-dss AAAA"}, "ssh_keys", "DSA"),
+    ],
+)
+def test_problems_show_at_their_fields_and_nothing_typed_is_lost(
+    ada: Client, wrong: dict[str, str], at: str, says: str
+) -> None:
+    response = ada.post(NEW, {**ORDER, **wrong})
+    assert response.status_code == 422
+    html = response.content.decode()
+    assert says in field(html, at)
+    for value in {**ORDER, **wrong}.values():
+        assert value in html
+
+
+def test_clone_fills_the_form_and_keeps_conf_and_partitions(ada: Client, seeded: Seed) -> None:
+    html = page(ada, f"{NEW}?from=llama-pretrain")
+    assert 'value="llama-pretrain-2"' in html and 'value="4"' in html
+    ada.post(NEW, {**ORDER, "name": "llama-pretrain-2", "source": "llama-pretrain", "keeps_conf": "on"})
+    clone, original = Cluster.objects.get(slug="llama-pretrain-2").spec, seeded.cluster.spec
+    assert (clone.slurm_conf, clone.partitions) == (original.slurm_conf, original.partitions)
+
+
+def test_region_is_asked_for_only_where_there_are_several(ada: Client) -> None:
+    assert 'data-field="region"' not in page(ada, NEW)
+    Region.objects.create(slug="far", name="Far away", provisioner="nowhere")
+    html = page(ada, NEW)
+    assert 'data-field="region"' in html
+    assert "This region offers none." in page(ada, f"{NEW}?region=far")
+
+
+def test_operator_cannot_open_the_form(seeded: Seed) -> None:
+    assert "you need to be admin" in page(signed_in(seeded, "ops"), NEW, status=403)
+
+
+def test_rescaling_up_takes_the_next_ordinals_and_down_the_highest(seeded: Seed) -> None:
+    spec = seeded.cluster.spec
+    more = rescale(spec, {"slinky": 6})
+    assert coming(spec, more) == ("slinky-4", "slinky-5") and leaving(spec, more) == ()
+    less = rescale(more, {"slinky": 2, "cpu-workers": 1})
+    assert leaving(more, less) == ("slinky-2", "slinky-3", "slinky-4", "slinky-5", "cpu-workers-1")
+    assert rescale(spec, {}) == spec
+
+
+def test_scale_dialog_names_the_jobs_on_nodes_that_go(ada: Client) -> None:
+    text = words(page(ada, f"{CLUSTER}scale/?slinky=3"))
+    assert "slinky-3 after they are drained" in text and "4131 eval-sweep" in text
+    assert "4127" not in text
+
+
+def test_scaling_proposes_a_change_and_follows_it(ada: Client, seeded: Seed) -> None:
+    typed = {"slinky": "5", "cpu-workers": "2", "base": "2"}
+    response = ada.post(f"{CLUSTER}scale/", typed, headers=IN_DIALOG)
+    assert response.headers["HX-Redirect"] == f"{CLUSTER}changes/4/"
+    assert seeded.cluster.changes.get(number=4).revision.parsed.total_gpus == 40
+
+
+def test_scaling_on_a_stale_base_shows_what_changed_and_does_nothing(ada: Client, seeded: Seed) -> None:
+    typed = {"slinky": "5", "cpu-workers": "2", "base": "1"}
+    response = ada.post(f"{CLUSTER}scale/", typed, headers=IN_DIALOG)
+    text = words(response.content.decode())
+    assert response.status_code == 409
+    assert "Revision 2 became current while you worked on revision 1" in text
+    assert "What you change" in text
+    assert seeded.cluster.changes.count() == 3
+
+
+def test_terminating_needs_the_name_typed(ada: Client, seeded: Seed) -> None:
+    assert "4127 train-70b" in words(page(ada, f"{CLUSTER}terminate/"))
+    refused = ada.post(f"{CLUSTER}terminate/", {"name": "llama"}, headers=IN_DIALOG)
+    assert refused.status_code == 422 and "That is not the name" in refused.content.decode()
+    seeded.cluster.refresh_from_db()
+    assert seeded.cluster.status == Status.RUNNING
+    done = ada.post(f"{CLUSTER}terminate/", {"name": "llama-pretrain"}, headers=IN_DIALOG)
+    assert done.headers["HX-Redirect"] == f"{CLUSTER}changes/4/"
+    seeded.cluster.refresh_from_db()
+    assert seeded.cluster.status == Status.TERMINATING
+
+
+def test_what_the_status_forbids_is_refused_before_a_dialog_opens(ada: Client) -> None:
+    text = page(ada, f"{CLUSTER}delete/", status=409)
+    assert "A cluster that is Running cannot delete; it must be" in text
+
+
+def test_deleting_a_terminated_cluster_begins_with_its_name(ada: Client) -> None:
+    ada.post("/t/research/c/old-sweeps/delete/", {"name": "old-sweeps"})
+    assert Cluster.objects.get(slug="old-sweeps").status == Status.DELETING
+
+
+def test_rolling_back_shows_the_difference_and_proposes_it(ada: Client, seeded: Seed) -> None:
+    text = words(page(ada, f"{CLUSTER}changes/1/rollback/"))
+    assert "PriorityWeightAge=5000" in text and "PriorityWeightAge=1000" in text
+    response = ada.post(f"{CLUSTER}changes/1/rollback/", {"base": "2"}, headers=IN_DIALOG)
+    assert response.headers["HX-Redirect"] == f"{CLUSTER}changes/4/"
+    assert seeded.cluster.changes.get(number=4).summary == "Back to revision 1"
+
+
+def test_reconfigure_states_its_impact_and_proposes(ada: Client, seeded: Seed) -> None:
+    assert "edits made by hand on the controller" in words(page(ada, f"{CLUSTER}reconfigure/"))
+    ada.post(f"{CLUSTER}reconfigure/")
+    assert seeded.cluster.changes.get(number=4).kind == "reconfigure"
+
+
+@pytest.mark.parametrize("act", ["scale", "reconfigure", "terminate"])
+def test_viewer_cannot_open_an_act(seeded: Seed, act: str) -> None:
+    page(signed_in(seeded, "vic"), f"{CLUSTER}{act}/", status=403)
