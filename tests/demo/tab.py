@@ -57,7 +57,7 @@ class Tab:
         # axe-core tries styles of its own, which the page's policy refuses, and says so a moment later.
         self.page.wait_for_timeout(150)
         self.complaints[before:] = [text for text in self.complaints[before:] if "inline style" not in text]
-        assert found == []
+        assert found == [], "\n".join(found)
         wide = self.page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0, f"{self.page.url} is {wide} px wider than the screen"
 
@@ -70,7 +70,7 @@ class Tab:
 
 
 def serious_findings(page: Page) -> list[str]:
-    """axe-core's serious and critical findings, one line each. It is injected past the page's policy, which stays on."""
+    """axe-core's serious and critical findings, one line each. Injected past the page's policy, which stays on."""
     page.evaluate(AXE.read_text() + "\n;0")
     page.evaluate("() => Promise.all(document.getAnimations().map((one) => one.finished.catch(() => 0)))")
     result = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
