@@ -28,7 +28,7 @@ from console.run.steps import CannotRun, Steps  # noqa: E402
 
 def main() -> int:
     """Exit status 1 with one line while a console runs."""
-    layout = Layout.of(ROOT)
+    layout = Layout(ROOT, ROOT / "var")
     try:
         layout.make()
         clear_leftovers(layout, Steps())

@@ -8,10 +8,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from clusters.hostlist import HostlistError, expand
 from clusters.models import Cluster, Node
 from clusters.nodes import Health
 from console.words import signed_reason
-from slurm.hostlist import HostlistError, expand
 from slurm.models import Job
 
 SHADES = "abc"

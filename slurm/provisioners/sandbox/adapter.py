@@ -68,8 +68,13 @@ class Sandbox:
             return problems
         tree = cached_tree(image_of(spec))
         if tree is None:
-            note = f"Slurm {spec.slurm_version} is not unpacked here yet, so no shadow controller read the file."
-            return (*problems, Problem("image", note, "The real controller is the first to read it.", blocking=False))
+            note = (
+                f"Slurm {spec.slurm_version} is not unpacked here yet, so no shadow controller read the file."
+            )
+            return (
+                *problems,
+                Problem("image", note, "The real controller is the first to read it.", blocking=False),
+            )
         cluster = likeness(spec, self.ref, self.home, tree)
         conf = self.rendered(spec)
         found = shadow_check(cluster, {"slurm.conf": conf.text})
@@ -102,7 +107,9 @@ class Sandbox:
         late = [part for part in parts_of(self._daemons(spec), state) if part.state != "up"]
         if late:
             words = f" It said: {late[0].detail}" if late[0].detail else ""
-            return Judgement(Verdict.WAITING, f"Waiting for {', '.join(part.name for part in late[:6])}.{words}")
+            return Judgement(
+                Verdict.WAITING, f"Waiting for {', '.join(part.name for part in late[:6])}.{words}"
+            )
         try:
             return self._slurm_judges(spec)
         except ConsoleError as error:
@@ -115,11 +122,15 @@ class Sandbox:
         # A node that was down before is no fault of this change; one that Slurm does not know yet is waited for.
         unseen = [name for name in missing if name not in nodes or not nodes[name].reason]
         if unseen:
-            return Judgement(Verdict.WAITING, f"Waiting for {', '.join(unseen[:6])} to register with the controller.")
+            return Judgement(
+                Verdict.WAITING, f"Waiting for {', '.join(unseen[:6])} to register with the controller."
+            )
         wanted = {partition.name for partition in (*spec.platform_partitions, *spec.partitions)}
         absent = wanted - {partition.name for partition in slurm.partitions()}
         if absent:
-            return Judgement(Verdict.WAITING, f"The controller has no partition {', '.join(sorted(absent))} yet.")
+            return Judgement(
+                Verdict.WAITING, f"The controller has no partition {', '.join(sorted(absent))} yet."
+            )
         unlike_file = unlike(spec.slurm_conf, slurm.config())
         return Judgement(Verdict.WAITING, f"{unlike_file[0]}.") if unlike_file else Judgement(Verdict.DONE)
 
