@@ -33,7 +33,12 @@ class CreateForm(forms.Form):
         required=False,
         help_text="Public keys that may sign in to the login node, one a line. More can be added later.",
         widget=forms.Textarea(
-            attrs={"rows": 3, "class": "mono", "spellcheck": "false", "placeholder": "ssh-ed25519 AAAA… you@host"}
+            attrs={
+                "rows": 3,
+                "class": "mono",
+                "spellcheck": "false",
+                "placeholder": "ssh-ed25519 AAAA… you@host",
+            }
         ),
     )
     keeps_conf = forms.BooleanField(required=False, label="Copy its slurm.conf and own partitions too")
@@ -138,4 +143,6 @@ class ScaleForm(forms.Form):
     def counts(self) -> dict[str, int]:
         """What is typed, as far as it is a number."""
         typed = {group.name: self[group.name].value() for group in self.spec.groups}
-        return {name: int(value) for name, value in typed.items() if str(value).isascii() and str(value).isdigit()}
+        return {
+            name: int(value) for name, value in typed.items() if str(value).isascii() and str(value).isdigit()
+        }

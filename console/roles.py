@@ -26,6 +26,7 @@ class Action(StrEnum):
 
     VIEW = "view"
     SUBMIT_JOB = "submit jobs"
+    CONTROL_OWN_JOB = "control jobs of your own"
     CONTROL_JOB = "control jobs"
     TERMINAL = "open a terminal"
     OPERATE_NODE = "operate nodes"
@@ -42,6 +43,7 @@ LEAST_ROLE: dict[Action, Role] = {
     Action.VIEW: Role.VIEWER,
     Action.VIEW_MEMBERS: Role.VIEWER,
     Action.SUBMIT_JOB: Role.MEMBER,
+    Action.CONTROL_OWN_JOB: Role.MEMBER,
     Action.TERMINAL: Role.MEMBER,
     Action.CONTROL_JOB: Role.OPERATOR,
     Action.OPERATE_NODE: Role.OPERATOR,

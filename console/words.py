@@ -1,19 +1,24 @@
 """Words for numbers and statuses, as the pages say them. Pure; used by template tags and by sentences in Python."""
 
-# What each status word means for its colour and shape. Words of clusters, changes, nodes, parts and jobs share one table:
+# What each status word means for its colour and shape. Clusters, changes, nodes, parts and jobs share one table:
 # the same word never means two things on screen.
 _TONES = {
     "ok": "running ready up ok committed completed applied done",
-    "busy": "creating proposed checking applying observing starting allocated mixed completing busy active configuring",
+    "busy": (
+        "creating proposed checking applying observing starting allocated mixed completing busy active "
+        "configuring"
+    ),
     "warn": (
-        "terminating deleting rolling-back rejected draining drained drain failing maint reboot suspended timeout preempted "
-        "warn stale held deadline"
+        "terminating deleting rolling-back rejected draining drained drain failing maint reboot suspended "
+        "timeout preempted warn stale held deadline"
     ),
     "bad": "failed notready stuck rolled-back down fail inval error bad node_fail out_of_memory boot_fail never",
     "idle": "idle terminated deleted unknown absent pending waiting cancelled reserved planned future",
 }
 TONES = {word: tone for tone, words in _TONES.items() for word in words.split()}
-MOVING = frozenset({"Creating", "Terminating", "Deleting", "checking", "applying", "observing", "rolling back"})
+MOVING = frozenset(
+    {"Creating", "Terminating", "Deleting", "checking", "applying", "observing", "rolling back"}
+)
 
 
 def tone(word: str) -> str:

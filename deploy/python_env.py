@@ -89,10 +89,12 @@ def _download(root: Path, lock: str, wheels: Path, mark: Path, log: Path) -> Non
 
 def _make_venv(root: Path, cache: Cache, log: Path) -> None:
     venv = str(root / ".venv")
-    if tools.run([sys.executable, "-m", "venv", venv], log):
+    # Never from within the environment that is made anew.
+    outside = getattr(sys, "_base_executable", sys.executable)
+    if tools.run([outside, "-m", "venv", venv], log):
         return
     shutil.rmtree(venv, ignore_errors=True)
-    if not tools.run([sys.executable, "-m", "venv", "--without-pip", venv], log):
+    if not tools.run([outside, "-m", "venv", "--without-pip", venv], log):
         raise CannotRun(f"{sys.executable} cannot make an environment", _venv_hint())
     if not _install_pip(root, log):
         raise CannotRun("Python's venv module is incomplete and pip could not be fetched", _venv_hint())

@@ -1,4 +1,4 @@
-"""What needs a look on a cluster, computed from rows: nodes that are out, services that are down, jobs that cannot run."""
+"""What needs a look on a cluster, from rows: nodes that are out, services that are down, jobs that cannot run."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -53,8 +53,10 @@ def _nodes(cluster: Cluster) -> Iterator[Look]:
         by = f" ({node.reason_by})" if node.reason_by else ""
         why = f"{node.reason}{by}. " if node.reason else ""
         if node.health == Health.DRAINING:
-            left = "Jobs on it go on; it takes no new one." if node.gpus_allocated or node.cpus_allocated else (
-                "Nothing runs on it any more. Resume it when it is fit again."
+            left = (
+                "Jobs on it go on; it takes no new one."
+                if node.gpus_allocated or node.cpus_allocated
+                else ("Nothing runs on it any more. Resume it when it is fit again.")
             )
             yield Look("warn", str(node), f"{node.state.capitalize()}: {why}{left}", node=node.name)
         else:

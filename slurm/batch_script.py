@@ -169,9 +169,11 @@ def _places(want: Asked) -> list[Problem]:
 
 
 def _fit(want: Asked, partitions: Mapping[str, Room]) -> list[Problem]:
+    if not partitions:
+        return []  # not looked at yet: Slurm will say
     names = [name for name in want.options.get("--partition", "").split(",") if name]
     unknown = [name for name in names if name not in partitions]
-    if unknown and partitions:
+    if unknown:
         known = f"There are {', '.join(sorted(partitions))}."
         return [_stop(f"There is no partition {unknown[0][:60]}.", known, want.lines["--partition"])]
     reasons = [_misfit(want, name, partitions[name]) for name in names]

@@ -66,8 +66,9 @@ def _person(team: Team, name: str, role: Role, known: dict[str, str]) -> dict[st
 
 @dataclass(frozen=True)
 class DemoJob:
-    """A job of the demo: sbatch's options and the body of its script."""
+    """A job of the demo: who submits it, sbatch's options and the body of its script."""
 
+    by: str
     name: str
     options: tuple[str, ...]
     body: str = "sleep 86400"
@@ -76,31 +77,38 @@ class DemoJob:
 FOREVER = "sleep 864000"
 # Waits for true reasons, each of another kind; short ones come back every few minutes so that the history moves.
 JOBS = (
-    DemoJob("train-70b", ("--nodes=1", "--gpus-per-node=8", "--mem=64G", "--time=7-0"), FOREVER),
-    DemoJob("sft-8b", ("--gpus=4", "--cpus-per-task=8", "--time=2-0"), FOREVER),
-    DemoJob("notebook", ("--gpus=2", "--time=12:00:00", "--partition=slinky"), FOREVER),
+    DemoJob("lin", "train-70b", ("--nodes=1", "--gpus-per-node=8", "--mem=64G", "--time=7-0"), FOREVER),
+    DemoJob("mo", "sft-8b", ("--gpus=4", "--cpus-per-task=8", "--time=2-0"), FOREVER),
+    DemoJob("mo", "notebook", ("--gpus=2", "--time=12:00:00", "--partition=slinky"), FOREVER),
     DemoJob(
+        "noor",
         "tokenise",
         ("--array=0-199%4", "--partition=cpu-workers", "--cpus-per-task=4", "--time=30"),
         "sleep 240",
     ),
-    DemoJob("eval-sweep", ("--array=1-12%2", "--gpus=1", "--partition=llm", "--time=1:00:00"), "sleep 420"),
-    DemoJob("pretrain-moe", ("--nodes=4", "--gpus-per-node=8", "--time=3-0"), FOREVER),
-    DemoJob("ablation", ("--gpus=8", "--nodes=1", "--nice=100", "--time=1-0"), FOREVER),
-    DemoJob("tonight", ("--gpus=2", "--begin=now+8hours", "--time=4:00:00"), FOREVER),
-    DemoJob("held-probe", ("--gpus=1", "--hold", "--time=10")),
-    DemoJob("export", ("--gpus=1", "--time=20", "--dependency=singleton")),
-    DemoJob("lint-data", ("--partition=cpu-workers", "--time=5"), "sleep 2"),
-    DemoJob("broken-import", ("--partition=cpu-workers", "--time=5"), "python3 -c 'import no_such_module'"),
+    DemoJob(
+        "lin", "eval-sweep", ("--array=1-12%2", "--gpus=1", "--partition=llm", "--time=1:00:00"), "sleep 420"
+    ),
+    DemoJob("lin", "pretrain-moe", ("--nodes=4", "--gpus-per-node=8", "--time=3-0"), FOREVER),
+    DemoJob("mo", "ablation", ("--gpus=8", "--nodes=1", "--nice=100", "--time=1-0"), FOREVER),
+    DemoJob("mo", "tonight", ("--gpus=2", "--begin=now+8hours", "--time=4:00:00"), FOREVER),
+    DemoJob("noor", "held-probe", ("--gpus=1", "--hold", "--time=10")),
+    DemoJob("lin", "export", ("--gpus=1", "--time=20", "--dependency=singleton")),
+    DemoJob("noor", "lint-data", ("--partition=cpu-workers", "--time=5"), "sleep 2"),
+    DemoJob(
+        "mo", "broken-import", ("--partition=cpu-workers", "--time=5"), "python3 -c 'import no_such_module'"
+    ),
 )
-PULSE = DemoJob("pulse", ("--partition=cpu-workers", "--time=5"), 'sleep 20; sbatch --begin=now+150 "$0"')
+PULSE = DemoJob(
+    "noor", "pulse", ("--partition=cpu-workers", "--time=5"), 'sleep 20; sbatch --begin=now+150 "$0"'
+)
 
 
-def script(job: DemoJob) -> bytes:
+def script(job: DemoJob) -> str:
     """What sbatch reads: the options stay visible in the script itself."""
     lines = (
         "#!/bin/bash",
         f"#SBATCH --job-name={job.name}",
         *(f"#SBATCH {option}" for option in job.options),
     )
-    return ("\n".join((*lines, job.body)) + "\n").encode()
+    return "\n".join((*lines, job.body)) + "\n"

@@ -18,7 +18,7 @@ from slurm.models import Job
 T = TypeVar("T")
 FILES = ("Command", "Directory", "Output", "Errors")
 # Shown elsewhere on the page, from the row.
-SEEN = frozenset({"Job", "Name", "State", "Node count", *FILES})
+SEEN = frozenset({"Job", "Name", "State", "Node count", "Eligible", *FILES})
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,11 @@ class Facts:
     @property
     def files(self) -> list[tuple[str, str]]:
         return [(label, self.detail[label]) for label in FILES if label in self.detail]
+
+    @property
+    def eligible(self) -> str:
+        """When it could first have started, as `2026-11-30 08:00:05`, UTC."""
+        return self.detail.get("Eligible", "").replace("T", " ")
 
     @property
     def rest(self) -> list[tuple[str, str]]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from django.db.models import Q
 
+from clusters.hostlist import HostlistError, expand
 from clusters.nodes import Health
-from slurm.hostlist import HostlistError, expand
 
 KEYS = ("state", "partition", "group", "reason", "machine", "feature")
 SORTS = {
@@ -39,7 +39,9 @@ def parse_query(text: str) -> NodeQuery:
         elif key in KEYS and value:
             query.where &= _condition(key, value)
         else:
-            query.problem = f"“{word}” is not a filter here. Use {', '.join(f'{key}:' for key in KEYS)} or names."
+            query.problem = (
+                f"“{word}” is not a filter here. Use {', '.join(f'{key}:' for key in KEYS)} or names."
+            )
     query.where &= names
     return query
 

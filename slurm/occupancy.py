@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from clusters.hostlist import HostlistError, expand
 from clusters.models import Cluster, Node
 from clusters.nodes import Health
-from slurm.hostlist import HostlistError, expand
 from slurm.models import Job
 
 SHADES = "abc"
@@ -43,7 +43,9 @@ def nodes_of(job: Job) -> tuple[str, ...]:
 
 def jobs_by_node(cluster: Cluster) -> Mapping[str, Sequence[Job]]:
     """Every node's jobs that hold resources there, longest running first. One query."""
-    placed = cluster.jobs.filter(is_finished=False).exclude(nodes="").defer("comment", "work_dir", "dependency")
+    placed = (
+        cluster.jobs.filter(is_finished=False).exclude(nodes="").defer("comment", "work_dir", "dependency")
+    )
     found: dict[str, list[Job]] = defaultdict(list)
     for job in placed.order_by("start_at", "number"):
         for name in nodes_of(job):

@@ -8,7 +8,7 @@ editor that shows the whole file with the other lines locked.
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from clusters.spec import ClusterSpec, PartitionSpec
@@ -65,6 +65,17 @@ def render_conf(spec: ClusterSpec, platform_head: str = "") -> RenderedConf:
     return RenderedConf("\n".join(lines) + "\n", len(above) + 1, len(above) + len(mine))
 
 
+def rendered_in(files: Mapping[str, str], spec: ClusterSpec) -> RenderedConf:
+    """slurm.conf among the files that a provisioner renders for `spec`, with the lines that are the user's.
+
+    Where a platform writes its own head and renders no whole file, what the spec alone says stands for it.
+    """
+    lines = _lines(files.get("slurm.conf", ""))
+    if BEGIN not in lines or END not in lines:
+        return render_conf(spec)
+    return RenderedConf(files["slurm.conf"], lines.index(BEGIN) + 2, lines.index(END))
+
+
 def partition_lines(spec: ClusterSpec) -> list[str]:
     """One PartitionName line for each platform partition, then each of the team's own, in the spec's
     order."""
@@ -73,17 +84,21 @@ def partition_lines(spec: ClusterSpec) -> list[str]:
 
 def user_lines(text: str) -> list[str]:
     """The user's block as lines. Raises ValueError for text that would not stay between the markers."""
-    for number, line in enumerate(_lines(text), start=1):
-        if any(_is_control(c) for c in line):
-            raise ValueError(f"line {number} of the settings holds a control character")
-        if line.strip() in (BEGIN, END):
-            raise ValueError(f"line {number} of the settings is one of the platform's marker lines")
+    for number, why in outbreaks(text):
+        raise ValueError(f"line {number} of the settings {why}")
+    return _lines(text)
+
+
+def outbreaks(text: str) -> Iterator[tuple[int, str]]:
+    """Lines of the user's block (1-based) that would reach beyond it, and what each does."""
     lines = _lines(text)
+    for number, line in enumerate(lines, start=1):
+        if any(_is_control(c) for c in line):
+            yield number, "holds a control character"
+        if line.strip() in (BEGIN, END):
+            yield number, "is one of the platform's marker lines"
     if lines and lines[-1].rstrip().endswith("\\"):
-        raise ValueError(
-            "the last line of the settings ends with a backslash, which would join the next line to it"
-        )
-    return lines
+        yield len(lines), "ends with a backslash, which would join the next line to it"
 
 
 def user_part(edited: str, rendered: RenderedConf) -> UserPart:

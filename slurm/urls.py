@@ -2,7 +2,18 @@
 
 from django.urls import path
 
-from slurm.views import job, job_steps, jobs, life, node_steps, nodes, overview, submission, terminal
+from slurm.views import (
+    conf,
+    job,
+    job_steps,
+    jobs,
+    life,
+    node_steps,
+    nodes,
+    overview,
+    submission,
+    terminal,
+)
 
 urlpatterns = [
     path("", overview.overview, name="cluster"),
@@ -15,6 +26,11 @@ urlpatterns = [
     path("nodes/resume/", node_steps.resume, name="node-resume"),
     path("nodes/reboot/", node_steps.reboot, name="node-reboot"),
     path("nodes/<str:name>/", nodes.node, name="node"),
+    path("conf/", conf.conf, name="slurm-conf"),
+    path("conf/keys/<str:version>/", conf.keys, name="slurm-conf-keys"),
+    path("conf/check/", conf.check, name="slurm-conf-check"),
+    path("conf/review/", conf.check_and_review, name="slurm-conf-review"),
+    path("conf/apply/", conf.apply, name="slurm-conf-apply"),
     path("jobs/", jobs.jobs, name="jobs"),
     path("jobs/new/", submission.submit, name="job-submit"),
     path("jobs/new/advice/", submission.advice, name="job-advice"),

@@ -14,9 +14,10 @@ import uvicorn
 
 def beat() -> None:
     """What the watcher says each tick when nothing changed."""
+    from django.utils import timezone
+
     from clusters.models import Cluster
     from console import live
-    from django.utils import timezone
 
     while True:
         for cluster in Cluster.objects.filter(status__in=["Running", "Creating", "Failed"]):

@@ -15,19 +15,48 @@ from clusters.lifecycle import Status
 from clusters.models import Change, ChangeLine, Cluster, Image, Node, Partition, Plan, Region
 from clusters.provisioner import ClusterRef, LoginEndpoint
 from clusters.spec import CPU_GROUP, GPU_GROUP, ClusterSpec, NodeGroup, PartitionSpec, to_json
+from console.errors import Problem
 from console.models import Membership, Team, User
+from slurm.check import check_conf
 from slurm.models import Job
+from slurm.render import render_conf
 
 PASSWORD = "correct-horse-battery"
 ROLES = {"ada": "owner", "lin": "admin", "ops": "operator", "mo": "member", "vic": "viewer"}
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGl0c2FsbG1hZGV1cGZvcnRlc3RzMDEyMzQ1Njc4OWFi ada@laptop"
 
 
+HEAD = """\
+ClusterName=llama-pretrain
+SlurmctldHost=controller(10.0.4.2)
+SlurmctldPort=6817
+SlurmUser=slurm
+AuthType=auth/munge
+StateSaveLocation=/var/spool/slurmctld
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+GresTypes=gpu
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageTRES=gres/gpu
+"""
+
+
 class Nowhere:
-    """Just enough of a platform for pages: they ask it for nothing but the login node's address."""
+    """Just enough of a platform for pages: the login node's address, the file it would write, and what the text shows."""
 
     def __init__(self, ref: ClusterRef) -> None:
         self.ref = ref
+
+    def render(self, spec: ClusterSpec) -> Mapping[str, str]:
+        nodes = (
+            f"NodeName={name} CPUs={group.shape.cpus} RealMemory={group.shape.memory_mib}\n"
+            for group in spec.groups
+            for name in group.node_names
+        )
+        return {"slurm.conf": render_conf(spec, HEAD + "".join(nodes)).text}
+
+    def check(self, spec: ClusterSpec, *, shadow: bool = True) -> tuple[Problem, ...]:
+        return check_conf(spec.slurm_conf, version=spec.slurm_version, node_names=spec.node_names)
 
     def login(self) -> LoginEndpoint:
         return LoginEndpoint("login.llama.example", 2222, "root", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA")

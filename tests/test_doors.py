@@ -3,11 +3,16 @@
 from collections.abc import Iterator
 
 import pytest
+from django.db import transaction
+from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
 
 from console.access import PUBLIC, SIGNED_IN
-from console.roles import Action
+from console.models import Membership
+from console.roles import Action, Role, may
 from console.sockets import websocket_urlpatterns
+from tests.cast import Cast, a_node, person, the_cast, tiny_cluster
 
 FOREIGN = ("admin/", "api/schema/", "api/docs/")
 
@@ -46,3 +51,68 @@ def test_every_socket_declares_its_action() -> None:
     consumers = [route.callback.consumer_class for route in websocket_urlpatterns]
     assert consumers
     assert all(isinstance(consumer.action, Action) for consumer in consumers)
+
+
+FILLED = {"<slug:team>": "research", "<slug:cluster>": "tiny", "<int:number>": "1", "<str:job>": "7", "<str:job_id>": "7"}
+METHODS = ("get", "post", "put", "delete")
+ROLES = ("ada", "lin", "ben", "mo", "cy", "dee")
+
+
+def team_routes() -> list[tuple[str, URLPattern]]:
+    return [(path, pattern) for path, pattern in own_routes() if "<slug:team>" in path]
+
+
+def asked(pattern: URLPattern, method: str) -> Action | None:
+    """The action that this method of the route declares; None when an API route does not have the method."""
+    view = pattern.callback
+    known = getattr(view, "cls", None) or view
+    if getattr(known, "actions", None):
+        return dict(known.actions).get(method.upper())
+    return known.action
+
+
+@pytest.fixture
+def everybody(db: None) -> Cast:
+    """The cast with an admin too, one cluster, one node, one job and one change: something behind every route."""
+    cast = the_cast()
+    Membership.objects.create(team=cast.team, user=person("lin"), role=Role.ADMIN)
+    cluster = tiny_cluster(cast.team)
+    a_node(cluster, "slinky-0")
+    cluster.jobs.create(key="7", number=7, job_id="7", submit_at=timezone.now(), user="mo", state="RUNNING", name="train")
+    cluster.changes.create(number=1, kind="create", status="committed", summary="Create tiny", revision=cluster.revision)
+    return cast
+
+
+@pytest.mark.parametrize("name", ROLES)
+@pytest.mark.parametrize("method", METHODS)
+def test_every_role_meets_every_route_as_the_table_says(everybody: Cast, client: Client, name: str, method: str) -> None:
+    user = person(name)
+    client.force_login(user)
+    membership = Membership.objects.filter(user=user).first()
+    client.raise_request_exception = False
+    for path, pattern in team_routes():
+        action = asked(pattern, method)
+        url = "/" + path.replace("<str:name>", "debug" if "partitions" in path else "slinky-0")
+        for word, value in FILLED.items():
+            url = url.replace(word, value)
+        with transaction.atomic():
+            status = client.generic(method.upper(), url, "{}", content_type="application/json").status_code
+            transaction.set_rollback(True)
+        if membership is None:
+            assert status in (404, 405), (url, method, status)
+        elif action is None or not may(Role(membership.role), action):
+            assert status in (403, 405), (url, method, status)
+        else:
+            # A member's job of somebody else is refused further in, by the job itself.
+            refused_by_the_job = action is Action.CONTROL_OWN_JOB and status == 403
+            assert status != 403 or refused_by_the_job, (url, method, status)
+
+
+def test_nobody_gets_in_without_signing_in(everybody: Cast, client: Client) -> None:
+    for path, _ in team_routes():
+        url = "/" + path.replace("<str:name>", "slinky-0")
+        for word, value in FILLED.items():
+            url = url.replace(word, value)
+        response = client.get(url)
+        signed_out = response.status_code == 302 and response.headers["Location"].startswith("/sign-in/")
+        assert signed_out or response.status_code == 401, (url, response.status_code)

@@ -55,7 +55,8 @@ def rollback(request: HttpRequest, door: Door, number: int) -> HttpResponse:
     cluster = door.cluster
     if not _is_earlier(door, found) or found.revision is None or cluster.revision is None:
         raise Missing(
-            f"Change {number} made no earlier revision to go back to.", "Choose a committed change of the list."
+            f"Change {number} made no earlier revision to go back to.",
+            "Choose a committed change of the list.",
         )
     context = {
         "door": door,
@@ -71,7 +72,9 @@ def rollback(request: HttpRequest, door: Door, number: int) -> HttpResponse:
             cluster, found.revision.number, base=number_of(request.POST.get("base")), by=door.membership
         )
     except ConsoleError as error:
-        return render_dialog(request, "clusters/rollback.html", {**context, "error": error}, status=error.status)
+        return render_dialog(
+            request, "clusters/rollback.html", {**context, "error": error}, status=error.status
+        )
     return close_dialog(request, change_url(made))
 
 

@@ -82,6 +82,7 @@ class Frame:
     is_watched: bool
     live_change: Change | None
     stuck_change: Change | None
+    has_terminal: bool
 
     @property
     def scale(self) -> Item | None:
@@ -89,8 +90,7 @@ class Frame:
 
     @property
     def terminal(self) -> Tab | None:
-        is_up = self.cluster.status == Status.RUNNING
-        return next((tab for tab in self.tabs if tab.name == "terminal" and is_up), None)
+        return next((tab for tab in self.tabs if tab.name == "terminal" and self.has_terminal), None)
 
 
 def cluster_frame(door: Door) -> Frame:
@@ -108,6 +108,7 @@ def cluster_frame(door: Door) -> Frame:
         is_watched=cluster.status in WATCHED,
         live_change=newest if newest and newest.is_live else None,
         stuck_change=newest if newest and newest.status == "stuck" else None,
+        has_terminal=cluster.status == Status.RUNNING and door.may(Action.TERMINAL),
     )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from console.run.checks import check_disk, check_port, chosen_port
 from console.run.death import follow_parent
+from console.run.demo_state import DemoState
 from console.run.interrupt import Interrupt, StopAsked
 from console.run.keys import make_keys
 from console.run.layout import Layout
@@ -61,6 +62,7 @@ def supervise(
         lock.take(steps, interrupt.pause)
     except StopAsked:
         return
+    demo = DemoState(layout.run_json, steps)
     supervisor = Supervisor(layout, {**os.environ, **env}, steps, interrupt)
     try:
         lock.write("starting", url)
@@ -72,7 +74,7 @@ def supervise(
         supervisor.bring_up(rows)
         lock.write("running", url)
         welcome(layout, steps, url, time.monotonic() - began)
-        supervisor.keep_up()
+        supervisor.keep_up(demo.look)
     except StopAsked:
         steps.say("\n  stopping")
     finally:

@@ -98,7 +98,7 @@ def end_leftovers(layout: Layout) -> list[str]:
     keepers = end_keepers(layout)
     end([one for name, one in left.items() if name.startswith(ADOPTED)], within_s=2.0)
     layout.pids.unlink(missing_ok=True)
-    return [*left, *keepers]
+    return [*(name for name in left if not name.startswith(ADOPTED)), *keepers]
 
 
 def _recorded(layout: Layout) -> dict[str, Identity]:

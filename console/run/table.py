@@ -76,7 +76,10 @@ def console_rows(layout: Layout, port: int) -> list[Process]:
         Process("watch", _python("manage.py", "watch"), tier=3),
         Process("terminals", _python("manage.py", "terminals"), tier=3),
         Process(
-            "queue", _python("manage.py", "demo", "--jobs"), tier=3, ends_with="the demo's queue is filled"
+            "queue",
+            _python("manage.py", "demo", "--jobs"),
+            tier=3,
+            ends_with="the demo's jobs are in its queue",
         ),
     ]
 

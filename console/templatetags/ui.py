@@ -30,7 +30,7 @@ SHAPES = {
 
 
 def _shape(tone: str) -> SafeString:
-    return mark_safe(f'<svg viewBox="0 0 10 10" aria-hidden="true">{SHAPES[tone]}</svg>')  # noqa: S308
+    return mark_safe(f'<svg viewBox="0 0 10 10" aria-hidden="true">{SHAPES[tone]}</svg>')
 
 
 @register.simple_tag

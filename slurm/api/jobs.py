@@ -97,7 +97,7 @@ class JobDetail(ClusterView):
 class JobOperation(ClusterView):
     """Base of the operations on jobs. A member reaches their own; `operations` asks for each job."""
 
-    actions = {"POST": Action.VIEW}
+    actions = {"POST": Action.CONTROL_OWN_JOB}
 
     def ids(self, request: Request) -> list[str]:
         ids: list[str] = checked(JobIdsSerializer(data=request.data))["jobs"]

@@ -1,4 +1,4 @@
-"""Drain, resume and reboot nodes: GET says what it would end and lose, POST does it. Each URL is a dialog and a page."""
+"""Drain, resume and reboot nodes: GET says what it would end and lose, POST does it. Each is dialog and page."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -87,7 +87,9 @@ def _impact(door: Door, names: Sequence[str], verb: str) -> Impact:
     unknown = set(names) - {node.name for node in nodes}
     if unknown or not nodes:
         raise Missing(
-            f"{door.cluster.slug} has no node {listed(sorted(unknown))}." if unknown else "No node is chosen.",
+            f"{door.cluster.slug} has no node {listed(sorted(unknown))}."
+            if unknown
+            else "No node is chosen.",
             "Choose nodes in the Nodes tab: press x on a row, or tick it.",
         )
     by_node = jobs_by_node(door.cluster)
@@ -113,7 +115,9 @@ def _odd(verb: str, nodes: Sequence[Node]) -> str:
             return f"{listed(down)}: does not answer; it will be down again unless its slurmd is back."
         return f"{listed(fit)}: takes jobs already; nothing will change." if fit else ""
     busy = [node for node in nodes if node.cpus_allocated]
-    return f"{count(len(busy), 'node')} not idle: drain first to let the jobs end by themselves." if busy else ""
+    return (
+        f"{count(len(busy), 'node')} not idle: drain first to let the jobs end by themselves." if busy else ""
+    )
 
 
 def _back(request: HttpRequest, door: Door) -> str:

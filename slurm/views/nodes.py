@@ -1,16 +1,19 @@
-"""The nodes of a cluster, and one of them."""
+"""The nodes of a cluster, one of them, and those of all the team's clusters."""
+
+from itertools import groupby
 
 from django.core.paginator import Paginator
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from clusters.access import Door, cluster_view
-from clusters.lifecycle import Step
-from clusters.models import Cluster
+from clusters.lifecycle import Status, Step
+from clusters.models import Cluster, Node
 from clusters.nodes import Health
 from clusters.views.frame import why_not
+from console.access import team_view
 from console.errors import Missing
-from console.models import Event
+from console.models import Event, Membership
 from console.page import render_page
 from console.roles import Action
 from slurm.node_query import order, parse_query
@@ -44,15 +47,15 @@ def nodes(request: HttpRequest, door: Door) -> HttpResponse:
             "rows": with_jobs(page.object_list, jobs_by_node(door.cluster)),
             "q": text,
             "query_problem": query.problem,
-            "chips": _chips(door.cluster, text),
+            "chips": _chips(door.cluster.nodes.all(), text),
             "operate_why_not": why_not(door, Action.OPERATE_NODE, Step.OPERATE),
         },
     )
 
 
-def _chips(cluster: Cluster, text: str) -> list[dict[str, object]]:
+def _chips(nodes: QuerySet[Node], text: str) -> list[dict[str, object]]:
     health = {f"state:{h.value}": Count("pk", filter=Q(health=h)) for h in Health}
-    counts = cluster.nodes.aggregate(all=Count("pk"), **{key.replace(":", "_"): c for key, c in health.items()})
+    counts = nodes.aggregate(all=Count("pk"), **{key.replace(":", "_"): c for key, c in health.items()})
     return [
         {
             "label": label,
@@ -62,6 +65,32 @@ def _chips(cluster: Cluster, text: str) -> list[dict[str, object]]:
         }
         for label, query in CHIPS
     ]
+
+
+@team_view(Action.VIEW)
+def team_nodes(request: HttpRequest, membership: Membership) -> HttpResponse:
+    """The nodes of all the team's clusters, to look through; what is done to them is done in their cluster."""
+    text = request.GET.get("q", "").strip()
+    query = parse_query(text)
+    of_team = Node.objects.filter(cluster__team=membership.team).exclude(cluster__status=Status.DELETED)
+    listed = of_team.filter(query.where).select_related("cluster__team")
+    listed = listed.order_by("cluster__slug", *order(request.GET.get("sort", "")))
+    page = Paginator(listed, PAGE_SIZE).get_page(request.GET.get("page"))
+    rows: list[Node] = []
+    for cluster, members in groupby(page.object_list, key=lambda found: found.cluster):
+        rows += with_jobs(members, jobs_by_node(cluster))
+    return render_page(
+        request,
+        "slurm/team_nodes.html",
+        {
+            "team": membership.team,
+            "page": page,
+            "rows": rows,
+            "q": text,
+            "query_problem": query.problem,
+            "chips": _chips(of_team, text),
+        },
+    )
 
 
 @cluster_view(Action.VIEW)

@@ -13,6 +13,7 @@ let seen = holder()?.dataset.age ? now() - Number(holder().dataset.age) : null;
 let heard = now();
 let problem = holder()?.dataset.problem ?? "";
 let down = false;
+let joined = false;
 let gap = false;
 let over = "";
 
@@ -37,7 +38,7 @@ function show() {
   live.hidden = false;
   live.classList.remove("still");
   live.classList.toggle("stale", stale);
-  live.textContent = over ? "ended" : down ? "reconnecting" : stale ? "stale" : "live";
+  live.textContent = over ? "ended" : down ? "reconnecting" : stale ? "stale" : joined ? "live" : "connecting";
   live.title = reason || "Changes appear by themselves";
   document.documentElement.toggleAttribute("data-stale", stale);
   const strip = document.getElementById("stale-why");
@@ -61,11 +62,10 @@ export const mark = {
     return missed;
   },
   opened() {
-    const missed = down;
+    joined = true;
     down = false;
     heard = now();
     show();
-    return missed;
   },
   lost() {
     down = true;

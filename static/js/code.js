@@ -2,7 +2,7 @@
 // The page's policy allows no inline styles, so Ace is kept from writing <style> elements and its sheet is adopted as an
 // object instead; colours are the page's own tokens (css/code.css), which is how it follows dark and light.
 /* global ace */
-function adopt(css) {
+export function adopt(css) {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(css);
   document.adoptedStyleSheets.push(sheet);

@@ -9,6 +9,7 @@ function stayInside(box) {
     form.setAttribute("hx-post", form.getAttribute("action") || box.dataset.url);
     form.setAttribute("hx-target", "#dialog");
     form.setAttribute("hx-disabled-elt", "find button.primary");
+    form.setAttribute("hx-disinherit", "hx-disabled-elt");
   }
   htmx.process(box);
 }

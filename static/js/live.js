@@ -71,7 +71,8 @@ function connect() {
   socket.onopen = () => {
     opened = true;
     wait = 500;
-    if (mark.opened()) ask(null);
+    mark.opened();
+    ask(null); // also the first time: what happened between the page's making and now was sent to nobody
   };
   socket.onmessage = (event) => take(JSON.parse(event.data));
   socket.onclose = ({ code }) => {

@@ -206,7 +206,7 @@ def test_a_termination_killed_anywhere_leaves_nothing_running(cast, tmp_path, mo
 def edit(cluster: Cluster, cast: Cast, text: str) -> Change:
     """A change of two files, so that a kill between them tears the disk."""
     cluster.refresh_from_db()
-    limit = 60 + cluster.changes.count()
+    limit = 61 + cluster.changes.count()
     partitions = (PartitionSpec("debug", "slinky-0", max_time_minutes=limit),)
     spec = cluster.spec.with_slurm_conf(text).with_partitions(partitions)
     return changes.propose(cluster, spec, base=cluster.revision.number, by=cast.ada)

@@ -72,7 +72,9 @@ def test_time_without_a_worker_does_not_count_against_the_deadline(change, hand)
 def test_a_given_up_change_is_held_by_its_worker_until_it_lets_go(change, hand):
     lease = take(change.pk, hand.clock)
     Change.objects.update(status=ChangeStatus.FAILED)
-    successor = Change.objects.create(cluster=change.cluster, number=2, kind="terminate", summary="Terminate tiny")
+    successor = Change.objects.create(
+        cluster=change.cluster, number=2, kind="terminate", summary="Terminate tiny"
+    )
     hand.turn(LEASE_S - 1)
     lease.hold()
     hand.turn(LEASE_S - 1)

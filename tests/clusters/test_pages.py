@@ -92,9 +92,7 @@ def test_creating_shows_its_steps_and_what_stalls(ada: Client) -> None:
     assert re.search(r"Accounting .*Controller .*Workers 1 of 4 .*Login node", text)
     assert "it has not registered yet" in text
     assert "Takes longer than it should" not in text
-    Cluster.objects.filter(slug="vision-lab").update(
-        status_at=timezone.now() - timezone.timedelta(minutes=5)
-    )
+    Cluster.objects.filter(slug="vision-lab").update(status_at=timezone.now() - timezone.timedelta(minutes=5))
     assert "Takes longer than it should" in words(page(ada, "/t/research/c/vision-lab/"))
 
 
@@ -179,7 +177,13 @@ def test_a_stranger_sees_a_team_that_is_not_there(seeded: Seed) -> None:
 
 
 def test_pages_hold_no_inline_script_and_no_handler(ada: Client) -> None:
-    for path in ("/t/research/", CLUSTER, f"{CLUSTER}nodes/", f"{CLUSTER}changes/3/", "/t/research/clusters/new/"):
+    for path in (
+        "/t/research/",
+        CLUSTER,
+        f"{CLUSTER}nodes/",
+        f"{CLUSTER}changes/3/",
+        "/t/research/clusters/new/",
+    ):
         html = page(ada, path)
         assert not re.search(r"<script(?![^>]*\bsrc=)", html), path
         assert not re.search(r"\son[a-z]+=", html), path

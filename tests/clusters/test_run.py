@@ -109,6 +109,11 @@ def test_an_edit_that_never_shows_is_rolled_back_at_its_deadline(cluster, cast, 
     assert EDIT_S <= (hand.at - before).total_seconds() < EDIT_S + 5
 
 
+def test_an_apply_that_took_too_long_and_worked_is_not_undone(cluster, cast, carry, hand):
+    fake(cluster).script.during_apply = lambda: hand.turn(EDIT_S + 60)
+    assert carry(edit(cluster, cast)).status == S.COMMITTED
+
+
 def test_what_is_awaited_is_said_once_not_at_every_look(cluster, cast, carry):
     fake(cluster).script.judge = [WAITING] * 20
     assert said(carry(edit(cluster, cast))).count("has not registered yet") == 1

@@ -25,9 +25,18 @@ S = ChangeStatus
 def worker(directory: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A Celery worker with its beat, in a process group of its own."""
     command = [sys.executable, "-m", "celery", "-A", "tests.clusters.worker_app", "worker", "-B", "-c", "2"]
-    command += ["-s", str(directory / "beat"), "--loglevel", "WARNING", "--without-mingle", "--without-gossip"]
+    command += [
+        "-s",
+        str(directory / "beat"),
+        "--loglevel",
+        "WARNING",
+        "--without-mingle",
+        "--without-gossip",
+    ]
     with (directory / "worker.log").open("ab") as log:
-        process = subprocess.Popen(command, env=worker_environment(), stdout=log, stderr=log, start_new_session=True)
+        process = subprocess.Popen(
+            command, env=worker_environment(), stdout=log, stderr=log, start_new_session=True
+        )
     try:
         yield process
     finally:

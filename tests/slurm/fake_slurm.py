@@ -22,6 +22,7 @@ DETAIL = {
     "Partition": "all",
     "tres-alloc": "cpu=256,mem=1T,node=4,billing=256,gres/gpu=32",
     "SubmitTime": "2026-11-30T08:00:00",
+    "EligibleTime": "2026-11-30T08:00:05",
     "Command": "/home/kim/runs/train.sh",
     "WorkDir": "/home/kim/runs",
     "STDOUT": "/home/kim/runs/train-70b-90003.out",

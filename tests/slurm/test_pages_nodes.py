@@ -112,9 +112,7 @@ def test_reboot_dialog_says_what_ends_and_what_is_lost(ops: Client) -> None:
     assert "Reboot now, ending 2 jobs" in text and "/dev/shm" in text and "Drain instead" in text
 
 
-def test_draining_acts_and_returns_to_the_filtered_list(
-    ops: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_draining_acts_and_returns_to_the_filtered_list(ops: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(operations, "drain", lambda door, names, reason: asked.append((list(names), reason)))
     typed = {"node": ["slinky-0", "slinky-1"], "reason": "XID 79"}
@@ -141,3 +139,9 @@ def test_who_may_not_operate_nodes_is_offered_no_selection(seeded: Seed, name: s
     html = page(client, NODES)
     assert "data-select=" not in html and "Needs the role operator" in html
     page(client, f"{NODES}drain/?node=slinky-0", status=403)
+
+
+def test_nodes_of_all_clusters_are_listed_with_their_cluster(ops: Client) -> None:
+    text = words(page(ops, "/t/research/nodes/?q=state:draining"))
+    assert "e2e_node_644 (slinky-3) llama-pretrain draining" in text and "4131" in text
+    assert "e2e_node_682" not in text

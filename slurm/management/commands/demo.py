@@ -6,15 +6,16 @@ import time
 from argparse import ArgumentParser
 from pathlib import Path
 
-from clusters.changes import create_cluster
 from django.core.management.base import BaseCommand
 
+from clusters.access import cluster_for
+from clusters.changes import create_cluster
 from clusters.lifecycle import Status
 from clusters.models import Cluster
 from clusters.order import Order, spec_for
-from console.models import Membership, Team
-from slurm import demo
-from slurm.client import Slurm
+from console.models import Membership, Team, User
+from console.roles import Action
+from slurm import demo, operations
 
 PATIENCE_S = 600
 
@@ -67,9 +68,11 @@ class Command(BaseCommand):
             cluster.refresh_from_db()
         if cluster.status != Status.RUNNING or cluster.jobs.exists():
             return
-        slurm = Slurm(cluster.provisioner.executor())
         for job in (*demo.JOBS, demo.PULSE):
-            slurm.submit(demo.script(job))
+            person = User.objects.get(username=job.by)
+            operations.submit(
+                cluster_for(person, demo.TEAM, demo.CLUSTER, Action.SUBMIT_JOB), demo.script(job)
+            )
 
 
 def _write_private(path: Path, content: object) -> None:

@@ -18,8 +18,6 @@ from slurm.provisioners.sandbox.start import start_cluster
 from slurm.provisioners.sandbox.tree import Steps, build_tree
 
 SAMPLE = """\
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core_Memory
 DefMemPerCPU=100
 SchedulerParameters=bf_interval=5,sched_interval=5
 JobAcctGatherFrequency=10
@@ -30,7 +28,9 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 
 
-def sample_cluster(home: Path, tree: Tree, gpu_nodes: int = 4, cpu_nodes: int = 2, first_port: int = 17000) -> SandboxCluster:
+def sample_cluster(
+    home: Path, tree: Tree, gpu_nodes: int = 4, cpu_nodes: int = 2, first_port: int = 17000
+) -> SandboxCluster:
     """Four GPU workers and two CPU workers by default; `home`'s name is the cluster's."""
     names = [f"slinky-{n}" for n in range(gpu_nodes)] + [f"cpu-workers-{n}" for n in range(cpu_nodes)]
     ports, node_ports = ports_of(home, names, first_port)

@@ -34,8 +34,8 @@ from slurm.provisioners.sandbox.layout import platform_lines, write_daemons
 from slurm.provisioners.sandbox.likeness import image_of, likeness, machine_names
 from slurm.provisioners.sandbox.room import remove_directory
 from slurm.provisioners.sandbox.shadow import shadow_check
-from slurm.provisioners.sandbox.sight import drift_of, machine_state_of, parts_of
-from slurm.provisioners.sandbox.space import command_prefix, keeper_pid, keeping, reload_keeper, stop_keeper
+from slurm.provisioners.sandbox.sight import drift_of, machine_state_of, news_of, parts_of
+from slurm.provisioners.sandbox.space import command_prefix, keeping, reload_keeper, stop_keeper
 from slurm.provisioners.sandbox.start import begin_cluster
 from slurm.provisioners.sandbox.tree import build_tree, cached_tree
 from slurm.readback import unlike
@@ -68,8 +68,13 @@ class Sandbox:
             return problems
         tree = cached_tree(image_of(spec))
         if tree is None:
-            note = f"Slurm {spec.slurm_version} is not unpacked here yet, so no shadow controller read the file."
-            return (*problems, Problem("image", note, "The real controller is the first to read it.", blocking=False))
+            note = (
+                f"Slurm {spec.slurm_version} is not unpacked here yet, so no shadow controller read the file."
+            )
+            return (
+                *problems,
+                Problem("image", note, "The real controller is the first to read it.", blocking=False),
+            )
         cluster = likeness(spec, self.ref, self.home, tree)
         conf = self.rendered(spec)
         found = shadow_check(cluster, {"slurm.conf": conf.text})
@@ -95,11 +100,16 @@ class Sandbox:
         self._remember(spec)
 
     def judge(self, spec: ClusterSpec) -> Judgement:
+        good = good_files(self.home)
+        if not good or good["slurm.conf"] != self.rendered(spec).text:
+            return Judgement(Verdict.WAITING, "The controller does not run with these files yet.")
         state = keeping(self.home)
         late = [part for part in parts_of(self._daemons(spec), state) if part.state != "up"]
         if late:
             words = f" It said: {late[0].detail}" if late[0].detail else ""
-            return Judgement(Verdict.WAITING, f"Waiting for {', '.join(part.name for part in late[:6])}.{words}")
+            return Judgement(
+                Verdict.WAITING, f"Waiting for {', '.join(part.name for part in late[:6])}.{words}"
+            )
         try:
             return self._slurm_judges(spec)
         except ConsoleError as error:
@@ -112,11 +122,15 @@ class Sandbox:
         # A node that was down before is no fault of this change; one that Slurm does not know yet is waited for.
         unseen = [name for name in missing if name not in nodes or not nodes[name].reason]
         if unseen:
-            return Judgement(Verdict.WAITING, f"Waiting for {', '.join(unseen[:6])} to register with the controller.")
+            return Judgement(
+                Verdict.WAITING, f"Waiting for {', '.join(unseen[:6])} to register with the controller."
+            )
         wanted = {partition.name for partition in (*spec.platform_partitions, *spec.partitions)}
         absent = wanted - {partition.name for partition in slurm.partitions()}
         if absent:
-            return Judgement(Verdict.WAITING, f"The controller has no partition {', '.join(sorted(absent))} yet.")
+            return Judgement(
+                Verdict.WAITING, f"The controller has no partition {', '.join(sorted(absent))} yet."
+            )
         unlike_file = unlike(spec.slurm_conf, slurm.config())
         return Judgement(Verdict.WAITING, f"{unlike_file[0]}.") if unlike_file else Judgement(Verdict.DONE)
 
@@ -136,7 +150,9 @@ class Sandbox:
 
     def revive(self) -> tuple[str, ...]:
         spec, files = self._remembered(), good_files(self.home)
-        if spec is None or not files or keeper_pid(self.home) is not None:
+        if state := keeping(self.home):
+            return news_of(self.home, state)
+        if spec is None or not files:
             return ()
         begin_cluster(self._cluster(spec), files)
         return (f"Started {self.ref.name} again with its last good files.",)

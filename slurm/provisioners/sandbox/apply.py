@@ -1,9 +1,9 @@
 """Give a running cluster new files, and give it its old ones back if it does not live with them.
 
-The order is the safety: the controller's copy first; only when the controller lives with it do the workers' and the
-clients' copies change (26.05's slurmds die of a file the controller refused). Whatever `scontrol reconfigure` answers,
-the controller is pinged afterwards: its exit status does not say whether it lived (see the table of design 10's source).
-Jobs survive all of it: they hang below slurmstepd. Idempotent, also after a kill at any point.
+The order is the safety: the controller's copy first; only when the controller lives with it do the workers'
+and the clients' copies change (26.05's slurmds die of a file that the controller refused). Whatever `scontrol
+reconfigure` answers, the controller is pinged afterwards: its exit status does not say whether it lived. Jobs
+survive all of it: they hang below slurmstepd. Idempotent, also after a kill at any point.
 """
 
 import shutil
@@ -13,7 +13,6 @@ from pathlib import Path
 
 from console.errors import Problem, Rejected, Unavailable
 from slurm.provisioners.sandbox.cluster import SandboxCluster
-from slurm.provisioners.sandbox.refusals import problems_in
 from slurm.provisioners.sandbox.daemon import tail
 from slurm.provisioners.sandbox.epochs import epochs_of, raise_epochs
 from slurm.provisioners.sandbox.layout import (
@@ -24,6 +23,7 @@ from slurm.provisioners.sandbox.layout import (
     write_daemons,
     write_slurm_files,
 )
+from slurm.provisioners.sandbox.refusals import problems_in
 from slurm.provisioners.sandbox.shadow import shadow_check
 from slurm.provisioners.sandbox.space import (
     keeper_pid,
@@ -44,7 +44,9 @@ UP_LIMIT_S, FIRST_LIMIT_S = 15.0, 60.0
 STEADY_PINGS, PING_PAUSE_S = 3, 0.3
 
 
-def apply_files(cluster: SandboxCluster, files: Mapping[str, str], say: Say, *, restart: bool = False) -> None:
+def apply_files(
+    cluster: SandboxCluster, files: Mapping[str, str], say: Say, *, restart: bool = False
+) -> None:
     """Make `cluster` (its nodes, keys and volumes) and `files` the running cluster's. `restart` restarts slurmctld.
 
     Raises `Rejected` with the daemon's own words when the controller does not live with the files (its last good ones
@@ -52,18 +54,27 @@ def apply_files(cluster: SandboxCluster, files: Mapping[str, str], say: Say, *, 
     """
     mark = cluster.home / APPLYING
     cluster.home.mkdir(parents=True, exist_ok=True)
+    was_cut_short = mark.exists()
     mark.touch()
-    _apply(replace(cluster, epochs=epochs_of(cluster.home)), complete_files(cluster, files), say, restart=restart)
+    cluster = replace(cluster, epochs=epochs_of(cluster.home))
+    try:
+        _apply(cluster, complete_files(cluster, files), say, restart=restart, again=was_cut_short)
+    except Rejected:
+        mark.unlink()
+        raise
     mark.unlink()
 
 
-def _apply(cluster: SandboxCluster, wanted: Mapping[str, str], say: Say, *, restart: bool) -> None:
+def _apply(
+    cluster: SandboxCluster, wanted: Mapping[str, str], say: Say, *, restart: bool, again: bool
+) -> None:
+    """`again`: an earlier apply was killed, so what the controller runs with is not known."""
     good = good_files(cluster.home)
     if keeper_pid(cluster.home) is None:
         _first_start(cluster, wanted, good, say)
         return
-    if wanted != good or restart:
-        restart = restart or _must_restart(cluster, wanted, good)
+    if wanted != good or restart or again:
+        restart = restart or _must_restart(cluster, wanted, good) or not is_answering(cluster)
         _persuade_controller(cluster, wanted, good, say, restart=restart)
     write_slurm_files(cluster, wanted, ("workers", "clients"))
     _keep_good(cluster, wanted)
@@ -71,7 +82,7 @@ def _apply(cluster: SandboxCluster, wanted: Mapping[str, str], say: Say, *, rest
     before = {daemon.name for daemon in state.daemons} if (state := keeping(cluster.home)) else set()
     write_daemons(cluster)
     reload_keeper(cluster.home)
-    if wanted != good:
+    if wanted != good or again:
         _reread_workers(cluster, before)
 
 

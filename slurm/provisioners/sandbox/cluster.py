@@ -4,8 +4,10 @@ Plain data: `SandboxCluster` is made by the adapter (or the developers' command 
 `shadow` and `apply`. `Places` are paths as the daemons see them.
 """
 
+import hashlib
 import os
 import pwd
+import tempfile
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -139,10 +141,20 @@ def prefix_places(cluster: SandboxCluster) -> Places:
         "database": "db",
         "munge": "munge",
         "ssh": "ssh",
-        "run": "run",
     }
     paths = {name: str(home / path) for name, path in names.items()}
-    return Places(**paths, gpu=str(home / "gpu/nvidia"), programs=str(cluster.tree.root))
+    return Places(
+        **paths, run=str(sockets_of(home)), gpu=str(home / "gpu/nvidia"), programs=str(cluster.tree.root)
+    )
+
+
+def sockets_of(home: Path) -> Path:
+    """Where a prefix cluster keeps sockets and pid files: a path that is short whatever `home` is.
+
+    A unix socket's path may have 107 characters (unix(7)).
+    """
+    digest = hashlib.sha256(str(home).encode()).hexdigest()[:12]
+    return Path(tempfile.gettempdir()) / f"quarterdeck-{os.getuid()}-{digest}"
 
 
 def own_name() -> str:

@@ -44,7 +44,9 @@ def _runs_on(pid: int, node: str, home: Path) -> bool:
         environment = set(Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0"))
     except OSError:
         return False
-    prefixed = {value for value in environment if value.startswith("SLURM_CONF=") and str(home.parent) in value}
+    prefixed = {
+        value for value in environment if value.startswith("SLURM_CONF=") and str(home.parent) in value
+    }
     ours = not prefixed or not prefixed.isdisjoint(marks_of(home))
     return f"SLURMD_NODENAME={node}" in environment and ours
 

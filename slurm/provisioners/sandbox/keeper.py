@@ -1,11 +1,13 @@
-"""The keeper: the one process below which a whole cluster hangs. Run as `python -S -m ...keeper`, standard library only.
+"""The keeper: the one process below which a whole cluster hangs. A program of the standard library only.
 
-It makes the namespaces, becomes PID 1 inside the cluster's root, starts the daemons of `keeper/daemons.json` in order,
-starts again whichever dies, rereads the file on SIGHUP and stops everything in reverse order on SIGTERM. Killing it ends
-everything: the kernel kills all processes of a pid namespace with its PID 1. Without namespaces (`--prefix`) it is a
-subreaper instead and `sweep` ends what a killed keeper left. It writes `keeper/keeper.json`; others only read that.
+It makes the namespaces, becomes PID 1 inside the cluster's root, starts the daemons of `keeper/daemons.json` in
+order, starts again whichever dies, rereads the file on SIGHUP and stops everything in reverse order on SIGTERM.
+Killing it ends everything: the kernel kills all processes of a pid namespace with its PID 1. Without namespaces
+(`--prefix`) it is a subreaper instead, and `space.sweep` ends what a killed keeper left. It writes
+`keeper/keeper.json`; others only read that.
 """
 
+import contextlib
 import json
 import os
 import select
@@ -16,7 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from slurm.provisioners.sandbox import linux
-from slurm.provisioners.sandbox.daemon import Daemon, Spec, specs_from
+from slurm.provisioners.sandbox.daemon import Daemon, Spec, machine_of, specs_from
 from slurm.provisioners.sandbox.room import enter_room, room_from, write_inside
 
 INSIDE = Path("/run/keeper")
@@ -93,8 +95,7 @@ class Keeper:
             daemon.advance(now, may_start=False)
         for daemon in [d for d in self.retiring if d.state == "down"]:
             self.retiring.remove(daemon)
-            if daemon.spec.name not in self._wanted and daemon.spec.leaves:
-                kill_marked(daemon.spec.leaves)
+            self._sweep_after(daemon)
         self._admit()
         for daemon in self.daemons.values():
             daemon.advance(now, may_start=self._lower_are_up(daemon.spec.order))
@@ -102,6 +103,18 @@ class Keeper:
         if now >= self._next_trim:
             self._next_trim = now + SLOW_S
             self._trim_logs()
+
+    def _sweep_after(self, daemon: Daemon) -> None:
+        """A daemon that was removed, or restarted on a person's word, takes along what hangs on it.
+
+        A worker's jobs and a login node's sessions; a mere change of its arguments ends neither.
+        """
+        wanted = self._wanted.get(daemon.spec.name)
+        if wanted is None or wanted.epoch != daemon.spec.epoch:
+            if daemon.spec.leaves:
+                kill_marked(daemon.spec.leaves)
+            if daemon.machine:
+                kill_machine(daemon.machine)
 
     def _reap(self, now: float) -> None:
         while True:
@@ -127,10 +140,8 @@ class Keeper:
         dues = [due - now for due in (daemon.next_due() for daemon in everyone) if due is not None]
         wait = QUICK_S if moving else max(QUICK_S, min([SLOW_S, *dues]))
         select.select([self._wake_read], [], [], wait)
-        try:
+        with contextlib.suppress(BlockingIOError):
             os.read(self._wake_read, 4096)
-        except BlockingIOError:
-            pass
 
     def _stop_all(self) -> None:
         for order in sorted({daemon.spec.order for daemon in self.daemons.values()}, reverse=True):
@@ -185,6 +196,16 @@ def kill_marked(*marks: str) -> int:
     return len(doomed)
 
 
+def kill_machine(machine: str) -> None:
+    """SIGKILL every process of one UTS namespace, as its link in /proc reads: what shares a host name is a machine."""
+    for pid in _parents():
+        if machine_of(pid) == machine:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+
+
 def _parents() -> dict[int, int]:
     parents: dict[int, int] = {}
     for name in os.listdir("/proc"):
@@ -236,7 +257,9 @@ def start(home: Path, *, prefix: bool) -> None:
         os.close(receive)
         _keep(home, send, prefix=prefix)
     os.close(send)
-    (home / "keeper/pid.json").write_text(json.dumps({"pid": pid, "start_ticks": linux.start_ticks(pid), "prefix": prefix}))
+    (home / "keeper/pid.json").write_text(
+        json.dumps({"pid": pid, "start_ticks": linux.start_ticks(pid), "prefix": prefix})
+    )
     with os.fdopen(receive) as answers:
         answer = answers.read()
     if answer != "inside":

@@ -1,12 +1,15 @@
 """What the sandbox looks like from outside Slurm: its parts as the keeper reports them, machines, and drift."""
 
 import difflib
+import json
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
 from clusters.observation import Part, PartState
-from slurm.provisioners.sandbox.apply import good_files
+from slurm.provisioners.sandbox.apply import APPLYING, good_files
+from slurm.provisioners.sandbox.keeper import replace_file
+from slurm.provisioners.sandbox.layout import COPIES, read_slurm_files
 from slurm.provisioners.sandbox.space import DaemonState, Keeping
 
 KINDS = {
@@ -16,7 +19,7 @@ KINDS = {
     "slurmctld": "controller",
     "sshd": "login",
 }
-STATES = {"up": PartState.UP, "starting": PartState.STARTING}
+STATES = {"up": PartState.UP, "starting": PartState.STARTING, "waiting": PartState.STARTING}
 MOST_DRIFT_LINES = 60
 
 
@@ -47,13 +50,41 @@ def machine_state_of(state: Keeping | None) -> Callable[[str], str]:
 
 
 def drift_of(home: Path) -> str:
-    """How the controller's slurm.conf differs from what was applied last, as a diff; empty when it does not."""
-    applied = good_files(home).get("slurm.conf")
-    try:
-        found = (home / "conf/controller/slurm.conf").read_text(errors="replace")
-    except FileNotFoundError:
+    """How the first file that is not as it was applied last differs, as a diff; empty when all are.
+
+    Controller, workers and clients each have a copy, and somebody at a login node edits the clients'. While a change is
+    being applied the copies differ on purpose.
+    """
+    good = good_files(home)
+    if not good or (home / APPLYING).exists():
         return ""
-    if applied is None or applied == found:
-        return ""
-    lines = difflib.unified_diff(applied.splitlines(), found.splitlines(), "applied", "controller", lineterm="", n=1)
+    for copy in COPIES:
+        now = read_slurm_files(home / "conf" / copy)
+        for name, applied in good.items():
+            if now.get(name) != applied:
+                return _diff(applied, now.get(name, ""), f"{name} of the {copy}")
+    return ""
+
+
+def _diff(applied: str, found: str, name: str) -> str:
+    lines = difflib.unified_diff(
+        applied.splitlines(), found.splitlines(), f"{name}, as applied", f"{name}, as found", lineterm="", n=1
+    )
     return "\n".join(list(lines)[:MOST_DRIFT_LINES])
+
+
+def news_of(home: Path, state: Keeping) -> tuple[str, ...]:
+    """What died since this was last asked, each once. The keeper starts it again by itself."""
+    path = home / "told.json"
+    told: dict[str, int] = json.loads(path.read_text()) if path.exists() else {}
+    now = {daemon.name: daemon.restarts for daemon in state.daemons}
+    died = [daemon for daemon in state.daemons if daemon.restarts > told.get(daemon.name, 0)]
+    if now != told:
+        replace_file(path, json.dumps(now))
+    return tuple(f"{daemon.name} ended{_how(daemon)} and was started again." for daemon in died)
+
+
+def _how(daemon: DaemonState) -> str:
+    """The keeper's own last line: `(ended by signal 9)`."""
+    last = daemon.last_lines[-1] if daemon.last_lines else ""
+    return last.strip("()").removeprefix("ended") if last.startswith("(ended") else ""

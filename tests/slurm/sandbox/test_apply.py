@@ -55,7 +55,9 @@ def test_a_bad_file_that_nobody_checked_is_taken_back(
 ) -> None:
     good = sample_files(cluster)
     apply_files(cluster, good, quiet)
-    workers = {d.name: d.pid for d in (keeping(cluster.home) or pytest.fail()).daemons if d.name != "slurmctld"}
+    workers = {
+        d.name: d.pid for d in (keeping(cluster.home) or pytest.fail()).daemons if d.name != "slurmctld"
+    }
     with pytest.raises(Rejected) as refused:
         apply_files(cluster, {"slurm.conf": good["slurm.conf"] + line + "\n"}, quiet, restart=restart)
     assert [problem.line for problem in refused.value.problems] == [len(good["slurm.conf"].splitlines()) + 1]
@@ -79,8 +81,9 @@ def test_nodes_come_and_go(cluster: SandboxCluster, running_job: str) -> None:
 
     apply_files(cluster, sample_files(cluster), quiet)
     assert "slinky-7" not in node_states(cluster)
-    assert wait_until(lambda: run_inside(cluster.home, ["pgrep", "-f", "sleep 4242|slurmd -D -N slinky-7"]).returncode, 10)
+    assert wait_until(
+        lambda: run_inside(cluster.home, ["pgrep", "-f", "sleep 4242|slurmd -D -N slinky-7"]).returncode, 10
+    )
     state = keeping(cluster.home)
     assert state and state.daemon("slurmd-slinky-7") is None
     run_inside(cluster.home, ["scancel", job])
-

@@ -1,0 +1,63 @@
+// The platform's lines in an Ace session: greyed, with a lock, and no edit reaches them, whatever way it comes. Only a
+// change that leaves the rows above and below the person's block as they were gets through to the document.
+/* global ace */
+export function lock(editor, { first, last, refused }) {
+  const { session } = editor;
+  const { doc } = session;
+  const { Range } = ace.require("ace/range");
+  const head = first - 1;
+  const tail = doc.getLength() - last;
+  const begin = () => head - 1;
+  const end = () => doc.getLength() - tail;
+  const width = (row) => doc.getLine(row).length;
+  let open = false;
+
+  function allows({ action, start, end: stop, lines }) {
+    if (open) return true;
+    const inside = (row) => row > begin() && row < end();
+    if (action === "insert") {
+      if (inside(start.row)) return true;
+      if (start.row === begin()) return start.column === width(start.row) && lines[0] === "";
+      return start.row === end() && start.column === 0 && lines.at(-1) === "";
+    }
+    if (inside(start.row)) return inside(stop.row) || (stop.row === end() && stop.column === 0 && start.column === 0);
+    return start.row === begin() && start.column === width(start.row) && inside(stop.row) && stop.column === width(stop.row);
+  }
+  const apply = doc.applyDelta.bind(doc);
+  doc.applyDelta = (delta, unchecked) => {
+    if (allows(delta)) return apply(delta, unchecked);
+    refused(delta.start.row);
+    return undefined;
+  };
+
+  let shown = [];
+  let markers = [];
+  function show() {
+    for (const row of shown) session.removeGutterDecoration(row, "qd-locked");
+    for (const id of markers) session.removeMarker(id);
+    const last_ = doc.getLength() - (width(doc.getLength() - 1) ? 1 : 2);
+    const rows = (a, b) => Array.from({ length: Math.max(0, b - a + 1) }, (_, i) => a + i);
+    shown = [...rows(0, begin()), ...rows(end(), last_)];
+    for (const row of shown) session.addGutterDecoration(row, "qd-locked");
+    markers = [[0, begin()], [end(), last_]]
+      .filter(([a, b]) => b >= a)
+      .map(([a, b]) => session.addMarker(new Range(a, 0, b, 1), "qd-locked-line", "fullLine"));
+  }
+  session.on("change", show);
+  show();
+
+  return {
+    first: () => begin() + 1,
+    last: () => end() - 1,
+    isLocked: (row) => row <= begin() || row >= end(),
+    freely(act) {
+      open = true;
+      act();
+      open = false;
+    },
+    select() {
+      const until = end() - 1;
+      if (until > begin()) editor.selection.setRange(new Range(begin() + 1, 0, until, width(until)));
+    },
+  };
+}

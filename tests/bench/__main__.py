@@ -1,0 +1,66 @@
+"""`make bench`: every measurement in one run, targets beside the figures. Exit status 1 when one is above its target.
+
+PostgreSQL and Redis of its own are started unless DATABASE_URL and REDIS_URL name others; a database is made there and
+dropped.
+"""
+
+import os
+import sys
+import tempfile
+from contextlib import ExitStack
+from importlib import import_module
+from pathlib import Path
+
+from console.run.keys import make_keys
+from console.run.services import PostgresServer, RedisServer
+
+PARTS = ("conf_check", "jobs_page", "nodes_page", "watch_tick")
+ABOVE = "ABOVE THE TARGET"
+
+
+def main() -> int:
+    with ExitStack() as stack:
+        home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="quarterdeck-bench-")))
+        home.chmod(0o711)  # as root, PostgreSQL runs as another user and must get through
+        start_services(home, stack)
+        return measure(sys.argv[1:] or PARTS)
+
+
+def start_services(home: Path, stack: ExitStack) -> None:
+    secrets = home / "secrets"
+    secrets.mkdir(mode=0o700)
+    make_keys(secrets)
+    os.environ["QUARTERDECK_SECRETS_DIR"] = str(secrets)
+    os.environ["QUARTERDECK_VAR_DIR"] = str(home / "var")
+    os.environ["DJANGO_SETTINGS_MODULE"] = "console.settings"
+    servers = {
+        "DATABASE_URL": PostgresServer(home / "pg", home / "s", secrets / "postgres_password", durable=False),
+        "REDIS_URL": RedisServer(home / "redis", home / "s", durable=False),
+    }
+    for variable, server in servers.items():
+        if variable not in os.environ:
+            server.start(home / f"{server.name}.log")
+            stack.callback(server.stop)
+            os.environ[variable] = server.url
+
+
+def measure(parts: "list[str] | tuple[str, ...]") -> int:
+    import django
+    from django.test.utils import setup_databases, setup_test_environment, teardown_databases
+
+    django.setup()
+    setup_test_environment(debug=False)
+    made = setup_databases(verbosity=0, interactive=False)
+    above = False
+    try:
+        for part in parts:
+            for line in import_module(f"tests.bench.{part}").lines():
+                print(line, flush=True)
+                above = above or ABOVE in str(line)
+    finally:
+        teardown_databases(made, verbosity=0)
+    return 1 if above else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

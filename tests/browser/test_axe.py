@@ -1,0 +1,73 @@
+"""axe-core over every page of clusters and nodes, wide and phone, light and dark: no serious finding."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import Browser, Page
+
+from tests.browser.conftest import PHONE, WIDE, Console, session_of
+
+AXE = Path(settings.BASE_DIR, "static", "vendor", "axe", "axe.min.js")
+CLUSTER = "/t/research/c/llama-pretrain/"
+PAGES = (
+    "/t/research/",
+    "/t/research/clusters/new/?from=llama-pretrain",
+    CLUSTER,
+    "/t/research/c/vision-lab/",
+    "/t/research/c/asr-nightly/",
+    "/t/research/c/old-sweeps/",
+    f"{CLUSTER}nodes/",
+    f"{CLUSTER}nodes/slinky-3/",
+    f"{CLUSTER}nodes/drain/?node=slinky-0",
+    f"{CLUSTER}nodes/reboot/?node=slinky-0",
+    f"{CLUSTER}changes/",
+    f"{CLUSTER}changes/3/",
+    f"{CLUSTER}changes/1/rollback/",
+    f"{CLUSTER}scale/?slinky=2",
+    f"{CLUSTER}terminate/",
+    "/t/research/c/nothing/",
+    "/sign-in/",
+)
+Look = Callable[..., Page]
+
+
+def findings(page: Page) -> list[str]:
+    """Serious and critical ones, one line each."""
+    page.add_script_tag(path=str(AXE))
+    result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    return [
+        f"{found['id']}: {node['html'][:160]} {node['failureSummary'][:200]}"
+        for found in result["violations"]
+        if found["impact"] in ("serious", "critical")
+        for node in found["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+def test_pages_have_no_serious_finding(
+    chromium: Browser, console: Console, size: tuple[int, int], theme: str
+) -> None:
+    context = chromium.new_context(
+        viewport={"width": size[0], "height": size[1]},
+        color_scheme=theme,  # type: ignore[arg-type]
+        bypass_csp=True,
+        reduced_motion="reduce",
+    )
+    page = context.new_page()
+    wrong: list[str] = []
+    for path in PAGES:
+        if path != "/sign-in/":
+            context.add_cookies(
+                [{"name": "sessionid", "value": session_of(console, "ada"), "url": console.url}]
+            )
+        else:
+            context.clear_cookies()
+        page.goto(console.url + path)
+        wrong += [f"{path}: {line}" for line in findings(page)]
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            wrong.append(f"{path}: wider than the screen")
+    context.close()
+    assert not wrong, "\n".join(wrong)

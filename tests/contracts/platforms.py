@@ -1,0 +1,94 @@
+"""The platforms that the contract is held against: the scripted fake, and the sandbox with real daemons."""
+
+import os
+import signal
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from clusters.observation import Verdict
+from clusters.provisioner import ClusterRef, Provisioner
+from clusters.spec import CPU_GROUP, ClusterSpec, NodeGroup, PartitionSpec, Shape
+from slurm.provisioners.sandbox.adapter import Sandbox
+from slurm.provisioners.sandbox.space import keeper_pid
+from tests.fakes import BAD_LINE, DEADLY_LINE, FakeProvisioner
+
+GPU = Shape("gpu-2x", cpus=4, memory_mib=4000, gpus=2, gpu_model="h100")
+CPU = Shape("cpu-4", cpus=4, memory_mib=4000)
+SPEC = ClusterSpec(
+    name="contract",
+    image="slurm-24-11",
+    slurm_version="24.11",
+    groups=(NodeGroup("slinky", GPU, (0, 1)), NodeGroup(CPU_GROUP, CPU, (0,))),
+    partitions=(PartitionSpec("debug", "slinky-0", max_time_minutes=60),),
+    slurm_conf="# Kept as typed\nMaxJobCount=20000\n",
+)
+SETTLE_S = 60.0
+
+
+class Platform:
+    """One cluster of one platform, and what a test may do to it behind the adapter's back."""
+
+    # A line that `check` finds fault with, and one that only the daemon itself refuses, at apply.
+    bad_line: str
+    deadly_line: str
+
+    def __init__(self, provisioner: Provisioner) -> None:
+        self.provisioner = provisioner
+        self.said: list[str] = []
+
+    def apply(self, spec: ClusterSpec) -> None:
+        self.said.clear()
+        self.provisioner.apply(spec, self.said.append)
+
+    def make(self, spec: ClusterSpec = SPEC) -> None:
+        """Apply and wait until the cluster says that it is so."""
+        if self.provisioner.judge(spec).verdict is not Verdict.DONE:
+            self.apply(spec)
+        self.settle(spec)
+
+    def settle(self, spec: ClusterSpec) -> None:
+        give_up = time.monotonic() + SETTLE_S
+        while (judgement := self.provisioner.judge(spec)).verdict is not Verdict.DONE:
+            assert time.monotonic() < give_up, judgement.why
+            time.sleep(0.1)
+
+    def fall_over(self) -> None:
+        """Everything of the cluster dies at once."""
+        raise NotImplementedError
+
+
+class FakePlatform(Platform):
+    bad_line, deadly_line = BAD_LINE, DEADLY_LINE
+
+    def fall_over(self) -> None:
+        assert isinstance(self.provisioner, FakeProvisioner)
+        self.provisioner.kill("controller")
+
+
+class SandboxPlatform(Platform):
+    bad_line = "SchedulerType=sched/nonsense"
+    # The catalogue takes any plugin name here; a controller that cannot load it does not start.
+    deadly_line = "PrologFlags=NoSuchFlag"
+
+    @property
+    def home(self) -> Path:
+        assert isinstance(self.provisioner, Sandbox)
+        return self.provisioner.home
+
+    def fall_over(self) -> None:
+        pid = keeper_pid(self.home)
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        give_up = time.monotonic() + 10
+        while keeper_pid(self.home) is not None:
+            assert time.monotonic() < give_up
+            time.sleep(0.05)
+
+
+def ref(key: str) -> ClusterRef:
+    return ClusterRef(key=key, name="contract", team="research")
+
+
+def with_partition(**fields: object) -> ClusterSpec:
+    return SPEC.with_partitions((replace(SPEC.partitions[0], **fields),))  # type: ignore[arg-type]

@@ -1,0 +1,167 @@
+"""The other ways to run a sandbox: as an ordinary user, and where the kernel refuses namespaces.
+
+As root, the ordinary user is played by `nobody` under setpriv, with a copy of the package that it can read.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from slurm.provisioners.sandbox.__main__ import sample_cluster, sample_files
+from slurm.provisioners.sandbox.apply import apply_files
+from slurm.provisioners.sandbox.images import HOST_PREFIX
+from slurm.provisioners.sandbox.shadow import shadow_check
+from slurm.provisioners.sandbox.space import keeper_pid, keeping, stop_keeper, wait_until
+from slurm.provisioners.sandbox.start import start_cluster
+from slurm.provisioners.sandbox.tree import build_tree, cache_home
+from tests.slurm.sandbox.conftest import node_states, pid_of, slurm, submit, until_idle, until_running
+
+NOBODY = 65534
+REPOSITORY = Path(__file__).resolve().parents[3]
+PARTS = ("console/__init__.py", "console/errors.py", "slurm/__init__.py", "slurm/provisioners")
+
+
+class OrdinaryUser:
+    """Runs the developers' command line as somebody who is not root."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.code, self.cache = home / "code", Path("/var/tmp/quarterdeck-tests") / str(self.uid)
+        for part in PARTS:
+            target = self.code / part
+            target.parent.mkdir(parents=True, exist_ok=True)
+            source = REPOSITORY / part
+            (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
+        self._own_cache()
+        self.python = next(filter(self._can_run, ("python3", "/usr/bin/python3")), "")
+
+    @property
+    def uid(self) -> int:
+        return NOBODY if os.getuid() == 0 else os.getuid()
+
+    def run(self, *words: str, limit_s: float = 110) -> "subprocess.CompletedProcess[str]":
+        become = (
+            ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+            if os.getuid() == 0
+            else []
+        )
+        command = [*become, self.python, "-m", "slurm.provisioners.sandbox", *words]
+        env = {"PATH": os.environ["PATH"], "HOME": str(self.home), "XDG_CACHE_HOME": str(self.cache)}
+        env["PYTHONDONTWRITEBYTECODE"] = "1"
+        return subprocess.run(
+            command, cwd=self.code, env=env, capture_output=True, text=True, timeout=limit_s, check=False
+        )
+
+    def inside(self, home: Path, *argv: str) -> str:
+        done = self.run("exec", "--dir", str(home), "--", *argv)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout.strip()
+
+    def _can_run(self, python: str) -> bool:
+        self.python = python
+        try:
+            return self.run("--help", limit_s=20).returncode == 0
+        except PermissionError:
+            return False
+
+    def _own_cache(self) -> None:
+        """Kept between runs, and begun with the packages that are already on this machine."""
+        debs = self.cache / "quarterdeck/debs"
+        if not debs.exists():
+            debs.mkdir(parents=True)
+            for package in (cache_home() / "debs").glob("*.deb"):
+                shutil.copy(package, debs)
+        if os.getuid() == 0:
+            for path in (self.home, self.cache, self.cache / "quarterdeck", debs, *debs.iterdir()):
+                os.chown(path, NOBODY, NOBODY)
+
+
+@pytest.fixture(scope="module")
+def ordinary() -> Iterator[OrdinaryUser]:
+    """Not below pytest's own directory, which root alone may enter."""
+    with tempfile.TemporaryDirectory(prefix="quarterdeck-ordinary-") as home:
+        user = OrdinaryUser(Path(home))
+        if not user.python:
+            pytest.skip("there is no Python here that a user other than root may run")
+        yield user
+
+
+@pytest.fixture
+def place(ordinary: OrdinaryUser, request: pytest.FixtureRequest) -> Iterator[Path]:
+    home = ordinary.home / request.node.name[:24]
+    yield home
+    ordinary.run("down", "--dir", str(home))
+
+
+def test_an_ordinary_user_has_a_cluster_in_a_root_of_its_own(ordinary: OrdinaryUser, place: Path) -> None:
+    up = ordinary.run("up", "--dir", str(place), "--first-port", "22300")
+    assert up.returncode == 0, up.stdout + up.stderr
+    if "namespaces are refused" in up.stdout:
+        pytest.skip(up.stdout.splitlines()[0])
+    assert "(overlay)" in up.stdout
+    assert ordinary.inside(place, "srun", "-t1", "-w", "slinky-1", "--gres=gpu:2", "hostname") == "slinky-1"
+    assert ordinary.inside(place, "id", "-u") == str(ordinary.uid)
+    assert ordinary.inside(place, "sh", "-c", "eval cd ~$(id -un) && pwd").startswith("/home/")
+    assert "trixie" in ordinary.inside(place, "cat", "/etc/os-release")
+    assert "CapEff:\t0000000000000000" in ordinary.inside(place, "cat", "/proc/self/status")
+    keeper = int(json.loads((place / "keeper/pid.json").read_text())["pid"])
+    os.kill(keeper, signal.SIGKILL)
+    assert wait_until(lambda: not _holds(place), 5)
+
+
+def test_an_ordinary_user_needs_no_namespaces(ordinary: OrdinaryUser, place: Path) -> None:
+    up = ordinary.run("up", "--dir", str(place), "--image", "host", "--first-port", "22350")
+    assert up.returncode == 0, up.stdout + up.stderr
+    assert "(prefix)" in up.stdout
+    assert ordinary.inside(place, "srun", "-t1", "--gres=gpu:2", "printenv", "CUDA_VISIBLE_DEVICES") == "0,1"
+
+
+def test_without_namespaces_files_are_checked_applied_and_taken_back(tmp_path: Path) -> None:
+    made = sample_cluster(
+        tmp_path / "plain", build_tree(HOST_PREFIX), gpu_nodes=1, cpu_nodes=1, first_port=22400
+    )
+    good = sample_files(made)
+    start_cluster(made, good)
+    try:
+        until_idle(made)
+        job = submit(made, "-w", "slinky-0", script="sleep 300")
+        until_running(made, job)
+        assert shadow_check(made, good) == ()
+        bad = {"slurm.conf": good["slurm.conf"] + "FooBar=1\n"}
+        assert shadow_check(made, bad)[0].line == len(bad["slurm.conf"].splitlines())
+        apply_files(made, {"slurm.conf": good["slurm.conf"].replace("KillWait=5", "KillWait=9")}, print)
+        assert "9 sec" in slurm(made, "scontrol", "show", "config").split("KillWait")[1].splitlines()[0]
+        until_running(made, job)
+
+        before = pid_of(made, "slurmctld")
+        os.kill(before, signal.SIGKILL)
+        assert wait_until(lambda: _new_pid(made.home, "slurmctld") not in (None, before), 10)
+        os.kill(keeper_pid(made.home) or 0, signal.SIGKILL)
+        assert wait_until(lambda: keeper_pid(made.home) is None, 5)
+        start_cluster(made, good)
+        assert wait_until(
+            lambda: set(node_states(made).values()) <= {"idle", "mixed"} and node_states(made), 20
+        )
+        assert job in slurm(made, "sacct", "-X", "-n", "-P", "-o", "JobID").split()
+    finally:
+        stop_keeper(made.home)
+    assert not _holds(made.home)
+
+
+def _new_pid(home: Path, name: str) -> int | None:
+    state = keeping(home)
+    daemon = state.daemon(name) if state else None
+    return daemon.pid if daemon and daemon.state == "up" else None
+
+
+def _holds(home: Path) -> list[str]:
+    """Processes whose command line names the directory."""
+    found = subprocess.run(["pgrep", "-f", f"{home}/"], capture_output=True, text=True, check=False)
+    return found.stdout.split()
