@@ -122,7 +122,7 @@ def test_rebooted_node_comes_back_with_a_later_boot_and_touches_no_other(
     console: DemoConsole, page_of: PageOf
 ) -> None:
     console.post("/actions/drain", {"nodes": [QUIET], "reason": "before the reboot"}, by="noor")
-    job = console.submit(f"#SBATCH --nodelist=slinky-3 --gpus=1 --time=5\nsleep 120")
+    job = console.submit("#SBATCH --nodelist=slinky-3 --gpus=1 --time=5\nsleep 120")
     until(lambda: console.job(job).get("state") == "RUNNING", "a job runs on slinky-3", within_s=20)
     until(lambda: console.node(QUIET)["cpus_allocated"] == 0, f"{QUIET} is empty", within_s=60)
     before = console.node(QUIET)["boot_at"]
