@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from clusters.hostlist import fold_ordinals
+
 SCHEMA = 1
 GPU_GROUP = "slinky"
 CPU_GROUP = "cpu-workers"
@@ -118,17 +120,6 @@ def _resized(group: NodeGroup, count: int) -> NodeGroup:
 
 def _bracket(group: NodeGroup) -> str:
     return f"{group.name}-[{fold_ordinals(group.ordinals)}]"
-
-
-def fold_ordinals(ordinals: tuple[int, ...]) -> str:
-    """`(0, 1, 2, 5)` as `0-2,5`."""
-    runs: list[list[int]] = []
-    for n in sorted(set(ordinals)):
-        if runs and n == runs[-1][1] + 1:
-            runs[-1][1] = n
-        else:
-            runs.append([n, n])
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
 
 
 def to_json(spec: ClusterSpec) -> dict[str, object]:

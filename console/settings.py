@@ -177,7 +177,6 @@ SECURE_REFERRER_POLICY = "same-origin"
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT = VAR_DIR / "static"
 # Served straight from the source folders: no collect step between `git pull` and a running console.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG

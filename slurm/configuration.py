@@ -6,8 +6,8 @@ cluster: `propose_conf` asks for a change, `review` lets a shadow controller rea
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 
 from clusters import changes
 from clusters.access import Door
@@ -117,6 +117,19 @@ def in_file(problem: Problem, first_line: int) -> Problem:
         return problem
     line = problem.line + first_line - 1
     return replace(problem, line=line, message=_NUMBERED.sub(f"Line {line}: ", problem.message))
+
+
+def shown_of(stored: Mapping[str, object], first_line: int) -> Problem:
+    """A problem as a change keeps it, with its line in the whole file and its sentence without the line's number."""
+    known = {field.name for field in fields(Problem)}
+    problem = Problem(**{key: value for key, value in stored.items() if key in known})  # type: ignore[arg-type]
+    return unnumbered(in_file(problem, first_line))
+
+
+def unnumbered(problem: Problem) -> Problem:
+    """For pages that show the line apart from the sentence."""
+    text = _NUMBERED.sub("", problem.message)
+    return replace(problem, message=text[:1].upper() + text[1:])
 
 
 def _configuration(cluster: Cluster, revision: Revision) -> Configuration:

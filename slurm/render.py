@@ -79,7 +79,31 @@ def rendered_in(files: Mapping[str, str], spec: ClusterSpec) -> RenderedConf:
 def partition_lines(spec: ClusterSpec) -> list[str]:
     """One PartitionName line for each platform partition, then each of the team's own, in the spec's
     order."""
-    return [_partition_line(partition) for partition in (*spec.platform_partitions, *spec.partitions)]
+    return [partition_line(partition) for partition in (*spec.platform_partitions, *spec.partitions)]
+
+
+def partition_line(partition: PartitionSpec) -> str:
+    """Without its line end. Raises ValueError for a value that slurm.conf would misread."""
+    fields = partition_fields(partition)
+    return " ".join(f"{key}={_safe(key, value)}" for key, value in fields.items() if value)
+
+
+def partition_fields(partition: PartitionSpec) -> dict[str, str]:
+    """What its line holds, in order; an empty value is left out of the line."""
+    minutes = partition.max_time_minutes
+    return {
+        "PartitionName": partition.name,
+        "Nodes": partition.nodes,
+        "Default": "YES" if partition.default else "",
+        "MaxTime": "INFINITE" if minutes is None else str(minutes),
+        "DefaultTime": "" if partition.default_time_minutes is None else str(partition.default_time_minutes),
+        "State": partition.state,
+        "PriorityTier": "" if partition.priority_tier == 1 else str(partition.priority_tier),
+        "OverSubscribe": "" if partition.oversubscribe == "NO" else partition.oversubscribe,
+        "QOS": partition.qos,
+        "AllowGroups": ",".join(partition.allow_groups),
+        "AllowAccounts": ",".join(partition.allow_accounts),
+    }
 
 
 def user_lines(text: str) -> list[str]:
@@ -130,24 +154,6 @@ def _altered(line: int, message: str) -> Problem:
     return Problem(
         "slurm_conf", message, "Undo the change here; write your settings between the marker lines.", line
     )
-
-
-def _partition_line(partition: PartitionSpec) -> str:
-    minutes = partition.max_time_minutes
-    fields = {
-        "PartitionName": partition.name,
-        "Nodes": partition.nodes,
-        "Default": "YES" if partition.default else "",
-        "MaxTime": "INFINITE" if minutes is None else str(minutes),
-        "DefaultTime": "" if partition.default_time_minutes is None else str(partition.default_time_minutes),
-        "State": partition.state,
-        "PriorityTier": "" if partition.priority_tier == 1 else str(partition.priority_tier),
-        "OverSubscribe": "" if partition.oversubscribe == "NO" else partition.oversubscribe,
-        "QOS": partition.qos,
-        "AllowGroups": ",".join(partition.allow_groups),
-        "AllowAccounts": ",".join(partition.allow_accounts),
-    }
-    return " ".join(f"{key}={_safe(key, value)}" for key, value in fields.items() if value)
 
 
 def _safe(key: str, value: str) -> str:

@@ -42,7 +42,7 @@ AccountingStorageTRES=gres/gpu
 
 
 class Nowhere:
-    """Just enough of a platform for pages: the login node's address, the file it would write, and what the text shows."""
+    """Just enough of a platform for pages: the login node, the file it would write, and what the text shows."""
 
     def __init__(self, ref: ClusterRef) -> None:
         self.ref = ref

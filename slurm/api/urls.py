@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from slurm.api import jobs, nodes
+from slurm.api import conf, jobs, nodes, partitions
 
 CLUSTER = "teams/<slug:team>/clusters/<slug:cluster>"
 
@@ -12,6 +12,10 @@ urlpatterns = [
     path(f"{CLUSTER}/actions/drain", nodes.Drain.as_view(), name="api-drain"),
     path(f"{CLUSTER}/actions/resume", nodes.Resume.as_view(), name="api-resume"),
     path(f"{CLUSTER}/actions/reboot", nodes.Reboot.as_view(), name="api-reboot"),
+    path(f"{CLUSTER}/slurm-conf", conf.SlurmConf.as_view(), name="api-slurm-conf"),
+    path(f"{CLUSTER}/slurm-conf/check", conf.SlurmConfCheck.as_view(), name="api-slurm-conf-check"),
+    path(f"{CLUSTER}/partitions", partitions.Partitions.as_view(), name="api-partitions"),
+    path(f"{CLUSTER}/partitions/<str:name>", partitions.PartitionDetail.as_view(), name="api-partition"),
     path(f"{CLUSTER}/jobs", jobs.Jobs.as_view(), name="api-jobs"),
     path(f"{CLUSTER}/jobs/<str:job_id>", jobs.JobDetail.as_view(), name="api-job"),
     path(f"{CLUSTER}/actions/cancel", jobs.Cancel.as_view(), name="api-cancel"),

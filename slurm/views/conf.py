@@ -3,7 +3,6 @@
 Without JavaScript it is a text area and a Review button. Everything that it decides is in `slurm.configuration`.
 """
 
-import re
 from dataclasses import asdict
 
 from django.conf import settings
@@ -20,13 +19,10 @@ from clusters.views.frame import why_not
 from console.errors import ConsoleError, Missing
 from console.page import close_dialog, render_dialog, render_page
 from console.roles import Action
-from slurm.check import PATH
-from slurm.configuration import Configuration, Review, propose_conf, read, read_revision, review
+from slurm.configuration import Configuration, Review, propose_conf, read, read_revision, review, unnumbered
 from slurm.diff_view import stretches
 from slurm.key_help import keys_help
 from slurm.render import RenderedConf, user_part
-
-_NUMBERED = re.compile(r"\ALine \d+: ")
 
 
 @cluster_view(Action.VIEW)
@@ -63,15 +59,12 @@ def check(request: HttpRequest, door: Door) -> HttpResponse:
     found = review(door.cluster, _text(request), base=_base(request), shadow=False)
     return JsonResponse(
         {
-            "problems": [_shown(problem) for problem in found.problems],
+            "problems": [asdict(unnumbered(problem)) for problem in found.problems],
             "refused": found.is_refused,
             "changed": len(found.changed),
             "cost": found.cost.value,
             "jobs": found.jobs,
-            "lines": [
-                {"op": line.op, "row": line.new_line, "was": line.old, "cost": line.cost.value}
-                for line in found.changed
-            ],
+            "lines": _marks(found),
             "diff": render_to_string("slurm/_conf_diff.html", _diff(found)),
         }
     )
@@ -123,24 +116,27 @@ def _context(request: HttpRequest, door: Door, found: Review) -> dict[str, objec
         "cluster": cluster,
         "review": found,
         "text": _text(request),
-        "problems": [_shown(problem) for problem in found.problems],
+        "problems": [asdict(unnumbered(problem)) for problem in found.problems],
         "editor": reverse("slurm-conf", kwargs=where),
         "shadow": settings.SHADOW_CHECK,
         **_diff(found),
     }
 
 
+def _marks(found: Review) -> list[dict[str, object]]:
+    """The changed lines for marks in the editor: `row` in the new text, `was` the former line, which stood below line
+    `after` of the new text."""
+    marks: list[dict[str, object]] = []
+    after = 0
+    for line in found.lines:
+        if line.op != "same":
+            marks.append({"op": line.op, "row": line.new_line, "was": line.old, "after": after})
+        after = line.new_line or after
+    return marks
+
+
 def _diff(found: Review) -> dict[str, object]:
     return {"stretches": stretches(found.lines), "review": found}
-
-
-def _shown(problem: object) -> dict[str, object]:
-    """A problem for the page: its line apart from its sentence."""
-    shown = asdict(problem)  # type: ignore[call-overload]
-    shown["message"] = _NUMBERED.sub("", shown["message"])
-    shown["message"] = shown["message"][:1].upper() + shown["message"][1:]
-    shown["is_here"] = shown["path"] in (PATH, "")
-    return dict(shown)
 
 
 def _text(request: HttpRequest) -> str:

@@ -2,13 +2,15 @@
 
 `ports.json` holds one port for each name (`slurmctld`, `slurmdbd`, `sshd`, `node:NAME`), so a restart, and a node that
 goes and returns, keep theirs. Nothing is reserved in the kernel: two clusters made in the same moment may choose the
-same block, which the second one's daemons would say; the lock on `ports.lock` beside the clusters prevents that.
+same block, which the second one's daemons would say. The lock on `ports.lock` beside the clusters prevents that within
+a console; clusters of different consoles begin to look at different places.
 """
 
 import fcntl
 import json
 import os
 import socket
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,8 +51,9 @@ def _free(count: int, home: Path, known: dict[str, int], first: int, last: int) 
     taken = set(known.values()).union(
         *(_read(other).values() for other in home.parent.glob("*") if other != home)
     )
+    begin = first + zlib.crc32(os.fsencode(home.absolute())) % (last - first + 1)
     found: list[int] = []
-    for port in range(first, last + 1):
+    for port in (*range(begin, last + 1), *range(first, begin)):
         if port not in taken and _is_free(port):
             found.append(port)
             if len(found) == count:

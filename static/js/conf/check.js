@@ -12,6 +12,8 @@ export class Check {
     this.done = done;
     this.markers = [];
     this.decorated = [];
+    this.widgets = [];
+    this.shown = "";
   }
 
   soon() {
@@ -43,8 +45,9 @@ export class Check {
       row: one.line - 1, column: 0, type: one.blocking ? "error" : "warning", text: `${one.message} ${one.hint}`.trim(),
     })));
     this.clear();
-    for (const { row, op } of found.lines) if (row && op !== "remove") this.mark(row - 1, "qd-changed");
+    for (const { row } of found.lines) if (row) this.mark(row - 1, "qd-changed");
     for (const { line, blocking } of found.problems) if (line) this.mark(line - 1, blocking ? "qd-problem" : "qd-advice");
+    this.former(found.lines.filter(({ op }) => op !== "add"));
     this.list(found.problems);
     this.sum(found);
     document.getElementById("pane-diff").innerHTML = found.diff;
@@ -66,6 +69,27 @@ export class Check {
     this.markers.push(this.editor.session.addMarker(new Range(row, 0, row, 1), name, "fullLine"));
     this.editor.session.addGutterDecoration(row, name);
     this.decorated.push([row, name]);
+  }
+
+  // What stood there before, in red above the new line: not a part of the text.
+  former(lines) {
+    const shown = JSON.stringify(lines);
+    if (shown === this.shown) return;
+    this.shown = shown;
+    const { session } = this.editor;
+    const { LineWidgets } = ace.require("ace/line_widgets");
+    if (!session.widgetManager) {
+      session.widgetManager = new LineWidgets(session);
+      session.widgetManager.attach(this.editor);
+    }
+    for (const widget of this.widgets) session.widgetManager.removeLineWidget(widget);
+    this.widgets = [...grouped(lines)].filter(([after]) => after > 0).map(([after, texts]) => {
+      const el = document.createElement("div");
+      el.className = "qd-was";
+      el.append(...texts.map((text) => Object.assign(document.createElement("div"), { textContent: text })));
+      el.ariaHidden = "true"; // The Diff tab says it in words.
+      return session.widgetManager.addLineWidget({ row: after - 1, el, fixedWidth: true, coverGutter: false, rowCount: texts.length });
+    });
   }
 
   list(problems) {
@@ -113,4 +137,11 @@ export class Check {
     const said = [stops ? count(stops, "problem") : "no problem", `${count(changed, "line")} changed`, ...(changed && !refused ? [jobs] : [])];
     document.getElementById("conf-sum").textContent = changed || problems.length ? said.join(" · ") : "Nothing changed yet.";
   }
+}
+
+// The former texts by the line of the new text below which they stood.
+function grouped(lines) {
+  const found = new Map();
+  for (const { after, was } of lines) found.set(after, [...(found.get(after) ?? []), ...was.split("\n")]);
+  return found;
 }
