@@ -130,3 +130,15 @@ def test_what_slips_through_every_check_is_rolled_back_and_jobs_go_on(cluster, c
         assert fresh(cluster).revision.number == 1
         assert cluster.provisioner.judge(LIFE).verdict == "done"
         assert job_state(cluster, job) == "RUNNING"
+
+
+def test_a_job_that_ended_with_the_cluster_is_queued_again(cluster):
+    job = a_running_job(cluster)
+    platform = SandboxPlatform(cluster.provisioner)
+    platform.fall_over()
+
+    def is_queued_again() -> bool:
+        watch_once(fresh(cluster))
+        return any(seen.job_id == job and seen.state == "PENDING" for seen in cluster.provisioner.observe().jobs or ())
+
+    assert until(is_queued_again, within_s=60)

@@ -7,6 +7,7 @@ go by it.
 
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -27,13 +28,14 @@ from slurm.provisioners.sandbox.apply import apply_files, good_files
 from slurm.provisioners.sandbox.cluster import SandboxCluster
 from slurm.provisioners.sandbox.daemons import specs_of
 from slurm.provisioners.sandbox.epochs import epochs_of, raise_epochs
+from slurm.provisioners.sandbox.ghosts import ghosts_of, lay
 from slurm.provisioners.sandbox.images import Image, Tree
 from slurm.provisioners.sandbox.keeper import replace_file
 from slurm.provisioners.sandbox.layout import platform_lines, write_daemons
 from slurm.provisioners.sandbox.likeness import image_of, likeness, machine_names
 from slurm.provisioners.sandbox.room import remove_directory
 from slurm.provisioners.sandbox.shadow import shadow_check
-from slurm.provisioners.sandbox.sight import drift_of, machine_state_of, news_of, parts_of
+from slurm.provisioners.sandbox.sight import drift_of, machine_state_of, news_of, parts_of, unsettled
 from slurm.provisioners.sandbox.space import command_prefix, keeping, reload_keeper, stop_keeper
 from slurm.provisioners.sandbox.start import begin_cluster
 from slurm.provisioners.sandbox.tree import build_tree, cached_tree
@@ -143,16 +145,24 @@ class Sandbox:
             return Observation(datetime.now(UTC), parts, problem=f"{self.ref.name} does not run.")
         machines = machine_names(self.ref.key, spec.node_names)
         seen = observe_slurm(self._slurm(), machines, machine_state_of(state))
+        if ghosts_of(seen.jobs or (), self.home):
+            parts = unsettled(parts, "Puts jobs that ended with the cluster back into the queue.")
         return replace(seen, parts=parts, drift=drift_of(self.home))
 
     def revive(self) -> tuple[str, ...]:
         spec, files = self._remembered(), good_files(self.home)
         if state := keeping(self.home):
-            return news_of(self.home, state)
+            return (*news_of(self.home, state), *self._lay_ghosts())
         if spec is None or not files:
             return ()
         begin_cluster(self._cluster(spec), files)
         return (f"Started {self.ref.name} again with its last good files.",)
+
+    def _lay_ghosts(self) -> tuple[str, ...]:
+        with suppress(Unavailable):  # the controller is not up yet; the next tick asks again
+            slurm = self._slurm()
+            return lay(slurm, ghosts_of(slurm.jobs(), self.home))
+        return ()
 
     def login(self) -> LoginEndpoint:
         spec, state = self._remembered(), keeping(self.home)

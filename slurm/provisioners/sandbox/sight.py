@@ -3,6 +3,7 @@
 import difflib
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -37,6 +38,13 @@ def _part(name: str, daemon: DaemonState | None, kept: bool) -> Part:
     state = STATES.get(daemon.state, PartState.DOWN)
     detail = "" if state is PartState.UP else "\n".join(daemon.last_lines[-5:])
     return Part(kind, shown, state, since, detail, daemon.restarts)
+
+
+def unsettled(parts: tuple[Part, ...], why: str) -> tuple[Part, ...]:
+    """The controller is up and still has something to put right."""
+    return tuple(
+        replace(part, state=PartState.STARTING, detail=why) if part.kind == "controller" else part for part in parts
+    )
 
 
 def machine_state_of(state: Keeping | None) -> Callable[[str], str]:
