@@ -102,7 +102,7 @@ def test_a_hopeless_edit_is_rolled_back_at_once(cluster, cast, carry, hand):
 
 def test_an_edit_that_never_shows_is_rolled_back_at_its_deadline(cluster, cast, carry, hand):
     before = hand.at
-    fake(cluster).script.judge = [WAITING] * (EDIT_S * 2 + 1)
+    fake(cluster).script.judge = [WAITING] * (EDIT_S * 2 + 2)
     change = carry(edit(cluster, cast))
     assert change.status == S.ROLLED_BACK
     assert change.why == "Not done in time. slinky-2 has not registered yet."

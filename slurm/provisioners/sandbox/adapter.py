@@ -28,7 +28,6 @@ from slurm.provisioners.sandbox.cluster import SandboxCluster
 from slurm.provisioners.sandbox.daemons import specs_of
 from slurm.provisioners.sandbox.epochs import epochs_of, raise_epochs
 from slurm.provisioners.sandbox.images import Image, Tree
-from slurm.provisioners.sandbox.jobs_of_node import end_jobs
 from slurm.provisioners.sandbox.keeper import replace_file
 from slurm.provisioners.sandbox.layout import platform_lines, write_daemons
 from slurm.provisioners.sandbox.likeness import image_of, likeness, machine_names
@@ -95,8 +94,6 @@ class Sandbox:
         except Rejected as refusal:
             problems = tuple(_in_block(problem, conf) for problem in refusal.problems)
             raise Rejected(refusal.message, problems, refusal.hint) from refusal
-        for node in gone:
-            end_jobs(self.home, node)
         self._remember(spec)
 
     def judge(self, spec: ClusterSpec) -> Judgement:
@@ -183,10 +180,9 @@ class Sandbox:
         if not daemons:
             raise Missing(f"{self.ref.name} has no {part}.")
         cluster = replace(self._cluster(spec), epochs=raise_epochs(self.home, *daemons))
-        ended = sum(end_jobs(self.home, node) for node in nodes)
         write_daemons(cluster)
         reload_keeper(self.home)
-        say(f"Restarted {part}" + (f"; {ended} processes of jobs ended." if ended else "."))
+        say(f"Restarted {part}.")
 
     def terminate(self, say: Say) -> None:
         stop_keeper(self.home)

@@ -50,6 +50,8 @@ def _spec(cluster: SandboxCluster, name: str, user: str, order: int, argv: list[
 def daemon_environment(cluster: SandboxCluster) -> dict[str, str]:
     """PATH and, in a prefix, where the unpacked libraries are. Also what commands need (see `space`)."""
     env = {
+        # Where the client library looks by itself differs between suites.
+        "MYSQL_UNIX_PORT": cluster.places.database_socket,
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "LANG": "C.UTF-8",
         "TZ": "UTC",
@@ -61,7 +63,6 @@ def daemon_environment(cluster: SandboxCluster) -> dict[str, str]:
         env["PATH"] = f"{root}/usr/sbin:{root}/usr/bin:{env['PATH']}"
         env["LD_LIBRARY_PATH"] = ":".join(libraries)
         env["SLURM_CONF"] = f"{cluster.places.client}/slurm.conf"
-        env["MYSQL_UNIX_PORT"] = cluster.places.database_socket
     return env
 
 

@@ -259,7 +259,10 @@ def system_files(cluster: SandboxCluster) -> dict[str, str]:
         f"{other}:*:{number}:{number}:{other}:/nonexistent:/usr/sbin/nologin"
         for other, number in others.items()
     ]
-    groups = [f"{name}:x:{gid}:", "tty:x:5:", "users:x:100:"]
+    groups = [f"{name}:x:{gid}:", "users:x:100:"]
+    if uid == 0:
+        # An ordinary user's namespace has no such group to give a terminal to, and sshd would end the session.
+        groups.append("tty:x:5:")
     groups += [f"{other}:x:{number}:" for other, number in others.items() if number != gid]
     hosts = " ".join(
         [cluster.controller_host, f"{cluster.name}-login", *(node.name for node in cluster.nodes)]

@@ -31,9 +31,9 @@ _LINE = re.compile(r'Parse error in file \S*?([\w.]+) line (\d+):?\s*"?\s*([^"]*
 _PLUGIN = re.compile(r"failed to initialize (\w+) plugin")
 _WORD = re.compile(r"[A-Za-z0-9_/][A-Za-z0-9_./\[\],-]*")
 _FILLERS = """
-a an and at bad be by can can't config configuration error file find for found from has have in initialize invalid
-ignored is it key latest line match more names needs no node not number of once or parse parsing partition plugin
-process reset resetting specified than the to unable unrecognized used user valid value with
+a all an and at bad be by can can't config configuration couldn't error file files find for found from has have in
+initialize invalid looking name ignored is it key latest line match more names needs no node not number of once or parse
+parsing partition plugin process reset resetting specified than the to unable unrecognized used user valid value with
 """
 _COMMON = frozenset(_FILLERS.split())
 

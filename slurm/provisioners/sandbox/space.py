@@ -97,7 +97,7 @@ def start_keeper(home: Path, *, prefix: bool) -> int:
     if done.returncode:
         raise Unavailable(
             f"The sandbox in {home} could not be entered: {done.stderr.strip()}",
-            "See the note on namespaces in the README; the host image needs none.",
+            f"Details are in {home}/keeper/keeper.log; the image `host` needs no namespaces.",
         )
     pid = keeper_pid(home)
     if pid is None:
