@@ -30,6 +30,8 @@ PAGES = (
     f"{CLUSTER}jobs/",
     f"{CLUSTER}jobs/4127/",
     f"{CLUSTER}jobs/new/",
+    f"{CLUSTER}partitions/",
+    f"{CLUSTER}conf/",
     "/t/research/jobs/",
     "/t/research/nodes/",
     "/t/research/c/nothing/",
