@@ -27,7 +27,10 @@ class Tab:
     def listen(self) -> None:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on(
-            "console", lambda said: self.complaints.append(said.text) if said.type == "error" else None
+            "console",
+            lambda said: (
+                self.complaints.append(f"{said.text} ({said.location['url']})") if said.type == "error" else None
+            ),
         )
 
     def open(self, path: str = "") -> "Tab":
