@@ -79,4 +79,4 @@ def _send(topic: str, message: Mapping[str, object]) -> None:
 async def _sent_in_time(topic: str, message: Mapping[str, object]) -> None:
     layer = get_channel_layer()
     assert layer is not None, "settings.CHANNEL_LAYERS names one"
-    await asyncio.wait_for(layer.group_send(topic, message), SEND_S)
+    await asyncio.wait_for(layer.group_send(topic, dict(message)), SEND_S)

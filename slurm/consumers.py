@@ -27,7 +27,7 @@ from django.db import DatabaseError
 from clusters.access import Door, cluster_for
 from clusters.consumers import DENIED, GONE
 from console import live
-from console.errors import ConsoleError, Missing, Unavailable
+from console.errors import ConsoleError, Unavailable
 from console.roles import Action
 from console.sessions import signed_in
 from slurm.terminal import wire
