@@ -10,7 +10,8 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 from typing import TypeVar
 
-from clusters.spec import ClusterSpec, NodeGroup, PartitionSpec, Shape, fold_ordinals
+from clusters.hostlist import fold_ordinals
+from clusters.spec import ClusterSpec, NodeGroup, PartitionSpec, Shape
 from clusters.sshkeys import KeyRefused, parse_key
 
 LONGEST_SENTENCE = 200

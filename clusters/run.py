@@ -1,5 +1,4 @@
-"""Carrying a change through: perform what `machine` asks for, feed the outcome back, until nothing is asked
-for.
+"""Carrying a change through: perform what `machine` asks for, feed the outcome back, until nothing more is asked.
 
 Called by `clusters.tasks` only. May be started twice and killed anywhere: the lease lets one worker at a
 time, every effect may be performed twice, and each status is written before its effect begins. Whatever
@@ -14,7 +13,7 @@ from clusters import leases, machine
 from clusters.effects import EFFECTS, Work
 from clusters.endings import finish
 from clusters.leases import Clock, LeaseLost
-from clusters.machine import ENDINGS, ChangeStatus, Kind, Move, Outcome
+from clusters.machine import ENDINGS, ChangeStatus, Effect, Kind, Move, Outcome
 
 SYSTEM = Clock()
 CHECK_S = 10
@@ -24,6 +23,7 @@ RESTORE_S = 120
 LOOK_AGAIN_S = 0.5
 MOST_ATTEMPTS = 6
 AGAIN = frozenset({Outcome.WAITING, Outcome.UNSURE})
+LOOKS = frozenset({Effect.OBSERVE, Effect.CONFIRM})
 log = logging.getLogger(__name__)
 
 
@@ -81,12 +81,19 @@ def _allowed_s(kind: Kind, status: ChangeStatus) -> int | None:
 
 
 def _perform(work: Work, move: Move) -> Outcome:
-    deadline = work.change.deadline
+    """A look is taken even past the deadline: what came slowly and is there need not be undone."""
     if work.change.attempts > MOST_ATTEMPTS:
         return work.late(f"Given up after {MOST_ATTEMPTS} interrupted attempts.")
-    if deadline is not None and work.clock.now() > deadline:
+    if _is_late(work) and move.effect not in LOOKS:
         return work.late(f"Not done in time. {work.why}".strip())
-    return EFFECTS[move.effect](work)
+    outcome = EFFECTS[move.effect](work)
+    if outcome is Outcome.WAITING and _is_late(work):
+        return work.late(f"Not done in time. {work.why}".strip())
+    return outcome
+
+
+def _is_late(work: Work) -> bool:
+    return work.change.deadline is not None and work.clock.now() > work.change.deadline
 
 
 def _applying(work: Work) -> tuple[str, str]:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from clusters.hostlist import fold_ordinals
+
 SCHEMA = 1
 GPU_GROUP = "slinky"
 CPU_GROUP = "cpu-workers"
@@ -98,10 +100,6 @@ class ClusterSpec:
         )
         return (everything, *groups.values(), *declared)
 
-    def resized(self, name: str, count: int) -> "ClusterSpec":
-        """With `count` nodes in a group: the next ordinals come, the highest go. An unknown group changes nothing."""
-        return replace(self, groups=tuple(_resized(g, count) if g.name == name else g for g in self.groups))
-
     def with_partitions(self, partitions: tuple[PartitionSpec, ...]) -> "ClusterSpec":
         return replace(self, partitions=partitions)
 
@@ -109,26 +107,8 @@ class ClusterSpec:
         return replace(self, slurm_conf=text)
 
 
-def _resized(group: NodeGroup, count: int) -> NodeGroup:
-    """New ordinals follow the highest that is left, as the operator numbers them."""
-    kept = tuple(sorted(group.ordinals))[:count]
-    following = kept[-1] + 1 if kept else 0
-    return replace(group, ordinals=kept + tuple(range(following, following + count - len(kept))))
-
-
 def _bracket(group: NodeGroup) -> str:
     return f"{group.name}-[{fold_ordinals(group.ordinals)}]"
-
-
-def fold_ordinals(ordinals: tuple[int, ...]) -> str:
-    """`(0, 1, 2, 5)` as `0-2,5`."""
-    runs: list[list[int]] = []
-    for n in sorted(set(ordinals)):
-        if runs and n == runs[-1][1] + 1:
-            runs[-1][1] = n
-        else:
-            runs.append([n, n])
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
 
 
 def to_json(spec: ClusterSpec) -> dict[str, object]:

@@ -168,10 +168,13 @@ def _partition_nodes(text: str, path: str, nodes: Collection[str]) -> Problems:
     if text.upper() == "ALL":
         return
     try:
-        unknown = [name for name in expand(text) if name not in nodes]
+        names = expand(text)
     except HostlistError as error:
-        yield Problem(path, str(error), "For example slinky-[0-1,5], or ALL.")
+        yield Problem(path, f"{error}.", "For example slinky-[0-1,5], or ALL.")
         return
+    if not names:
+        yield Problem(path, "A partition needs nodes.", "For example slinky-[0-1,5], or ALL.")
+    unknown = [name for name in names if name not in nodes]
     if unknown:
         shown = ", ".join(unknown[:3]) + (f" and {len(unknown) - 3} more" if len(unknown) > 3 else "")
         yield Problem(path, f"The cluster has no node {shown}.", "The Nodes page lists them all.")

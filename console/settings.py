@@ -148,7 +148,8 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 600}
+# A frozen Redis must not freeze a web request that enqueues.
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 600, "socket_connect_timeout": 2, "socket_timeout": 5}
 CELERY_BEAT_SCHEDULE = {"resume-changes": {"task": "clusters.tasks.resume_changes", "schedule": 5.0}}
 
 PROVISIONERS = {"sandbox": "slurm.provisioners.sandbox.adapter.Sandbox"}
@@ -177,7 +178,6 @@ SECURE_REFERRER_POLICY = "same-origin"
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT = VAR_DIR / "static"
 # Served straight from the source folders: no collect step between `git pull` and a running console.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG

@@ -1,5 +1,7 @@
 """Words for numbers and statuses, as the pages say them. Pure; used by template tags and by sentences in Python."""
 
+import re
+
 # What each status word means for its colour and shape. Clusters, changes, nodes, parts and jobs share one table:
 # the same word never means two things on screen.
 _TONES = {
@@ -72,6 +74,15 @@ def _unit(mib: int) -> tuple[int, str]:
 
 def _number(value: float) -> str:
     return f"{value:.0f}" if value >= 10 or value == int(value) else f"{value:.1f}"
+
+
+_SIGNED = re.compile(r"(.*\S) \(by ([\w.@+-]+)\)")
+
+
+def signed_reason(reason: str, by: str) -> tuple[str, str]:
+    """A reason's text and who gave it. Slurm names the account that the console acts as; the person is in the text."""
+    found = _SIGNED.fullmatch(reason)
+    return (found[1], found[2]) if found else (reason, by)
 
 
 def count(number: int, one: str, many: str = "") -> str:

@@ -4,6 +4,8 @@
 Refuses while a console runs here. The downloads in the user's cache stay.
 """
 
+import contextlib
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -28,7 +30,7 @@ from console.run.steps import CannotRun, Steps  # noqa: E402
 
 def main() -> int:
     """Exit status 1 with one line while a console runs."""
-    layout = Layout.of(ROOT)
+    layout = Layout(ROOT, ROOT / "var")
     try:
         layout.make()
         clear_leftovers(layout, Steps())
@@ -37,12 +39,25 @@ def main() -> int:
         return 1
     layout.remove_sockets()
     for name in MADE:
-        path = ROOT / name
-        if path.is_symlink():
-            path.unlink()
-        else:
-            shutil.rmtree(path, ignore_errors=True)
-    return 0
+        _delete(ROOT / name)
+    left = [name for name in MADE if (ROOT / name).exists()]
+    if left:
+        print(f"quarterdeck: {', '.join(left)} could not be deleted in full: use root", file=sys.stderr)
+    return 1 if left else 0
+
+
+def _delete(path: Path) -> None:
+    if path.is_symlink():
+        path.unlink()
+        return
+    # A cluster's own directories may be closed even to their owner.
+    for directory, names, _ in os.walk(path):
+        for name in names:
+            below = os.path.join(directory, name)
+            if not os.path.islink(below) and not os.access(below, os.R_OK | os.W_OK | os.X_OK):
+                with contextlib.suppress(OSError):
+                    os.chmod(below, 0o700)
+    shutil.rmtree(path, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,13 @@ from cache import Cache, digest
 from console.run.steps import CannotRun, Step, Steps
 
 STAMP = "quarterdeck.json"
-PIP = ["-I", "-m", "pip", "--disable-pip-version-check", "--no-input"]  # -I: nothing named pip in the working directory
+PIP = [
+    "-I",
+    "-m",
+    "pip",
+    "--disable-pip-version-check",
+    "--no-input",
+]  # -I: nothing named pip in the working directory
 
 
 def ensure(root: Path, locks: list[str], cache: Cache, steps: Steps, log: Path) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from clusters.models import Cluster
 from clusters.nodes import Health
+from console.words import signed_reason
 from slurm.models import Job
 
 MOST = 8
@@ -50,8 +51,8 @@ def _parts(cluster: Cluster) -> Iterator[Look]:
 def _nodes(cluster: Cluster) -> Iterator[Look]:
     out = cluster.nodes.filter(health__in=[Health.DOWN, Health.DRAINING, Health.UNKNOWN])
     for node in out.order_by("health", "group", "ordinal")[: MOST + 1]:
-        by = f" ({node.reason_by})" if node.reason_by else ""
-        why = f"{node.reason}{by}. " if node.reason else ""
+        reason, who = signed_reason(node.reason, node.reason_by)
+        why = f"{reason} ({who}). " if who else f"{reason}. " if reason else ""
         if node.health == Health.DRAINING:
             left = (
                 "Jobs on it go on; it takes no new one."

@@ -7,11 +7,11 @@ counts, CPUs that do not add up.
 
 from collections.abc import Iterator
 
+from clusters.hostlist import HostlistError, expand
 from slurm.check_combinations import Settings
 from slurm.check_partition import PartitionRules, partition_complaints
 from slurm.check_values import Complaint, complaints
 from slurm.conf import Line, SlurmConf
-from slurm.hostlist import HostlistError, expand
 from slurm.parameters import find, nearest
 
 Finding = tuple[Line, str, Complaint]

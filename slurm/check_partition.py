@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from clusters.hostlist import HostlistError, expand, fold
 from console.errors import Problem
 from slurm.check_values import Complaint, complaints, near
 from slurm.conf import ConfError, format_value
-from slurm.hostlist import HostlistError, expand, fold
 from slurm.parameters import Parameter, find, nearest
 from slurm.times import DurationError, parse_time
 

@@ -4,6 +4,7 @@ Blocking: three commands, each with its own time limit. A part that could not be
 and one part's failure does not hide another's.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
@@ -33,7 +34,8 @@ class Facts:
 
     @property
     def files(self) -> list[tuple[str, str]]:
-        return [(label, self.detail[label]) for label in FILES if label in self.detail]
+        """Paths by label, with the marks of sbatch(1) in them filled in as far as they are known."""
+        return [(label, expanded(self.detail[label], self.detail)) for label in FILES if label in self.detail]
 
     @property
     def eligible(self) -> str:
@@ -75,3 +77,25 @@ def _asked(ask: Callable[[], T], problems: list[str], nothing: T) -> tuple[T, bo
     except ConsoleError as error:
         problems.append(error.message)
         return nothing, False
+
+
+def expanded(path: str, detail: Mapping[str, str]) -> str:
+    """`slurm-%j.out` as Slurm names the file (sbatch(1), FILENAME PATTERN); marks of other kinds stay as they are.
+
+    squeue of 24.11 prints the pattern, not the name.
+    """
+    base, _, index = detail.get("Job", "").partition("_")
+    known = {
+        "j": detail.get("Number", ""),
+        "A": base,
+        "a": index if index.isdigit() else "",
+        "x": detail.get("Name", ""),
+        "u": detail.get("User", ""),
+        "%": "%",
+    }
+
+    def fill(mark: re.Match[str]) -> str:
+        value = known.get(mark[2], "")
+        return value.rjust(min(int(mark[1] or 0), 10), "0") if value else mark[0]
+
+    return re.sub(r"%([0-9]*)([A-Za-z%])", fill, path)

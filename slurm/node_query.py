@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from django.db.models import Q
 
+from clusters.hostlist import HostlistError, expand
 from clusters.nodes import Health
-from slurm.hostlist import HostlistError, expand
 
 KEYS = ("state", "partition", "group", "reason", "machine", "feature")
 SORTS = {

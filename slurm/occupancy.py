@@ -8,9 +8,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from clusters.hostlist import HostlistError, expand
 from clusters.models import Cluster, Node
 from clusters.nodes import Health
-from slurm.hostlist import HostlistError, expand
+from console.words import signed_reason
 from slurm.models import Job
 
 SHADES = "abc"
@@ -102,6 +103,6 @@ def _who(node: Node, jobs: Sequence[Job]) -> str:
         more = [f"{len(jobs) - 4} more"] if len(jobs) > 4 else []
         parts = [part for part in (users, *(job.job_id for job in jobs[:4]), *more) if part]
     if node.reason:
-        by = f" by {node.reason_by}" if node.reason_by else ""
-        parts.append(f"{node.state}{by}: {node.reason}")
+        reason, who = signed_reason(node.reason, node.reason_by)
+        parts.append(f"{node.state}{f' by {who}' if who else ''}: {reason}")
     return " · ".join(parts)

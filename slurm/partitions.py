@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 
 from clusters import changes
 from clusters.access import Door
+from clusters.hostlist import HostlistError, expand
 from clusters.models import Change, Cluster, Partition, Revision
 from clusters.spec import CPU_GROUP, GPU_GROUP, ClusterSpec, PartitionSpec
 from clusters.validate import validate
 from console.errors import Conflict, Missing, Problem, Rejected
 from slurm.check_partition import check_partition
-from slurm.hostlist import HostlistError, expand
 from slurm.job_states import WAITING
 from slurm.render import partition_fields, partition_line
 

@@ -68,13 +68,17 @@ class Memory:
 
 @dataclass(frozen=True)
 class Difference:
-    """What a look changed: rows to write, rows that left, rows that got another submit time by being requeued."""
+    """What a look changed: rows to write, rows that left, rows that got another submit time by being requeued.
+
+    `ended` are those that left without a last word; `finished` counts those among `changed` whose last word was seen.
+    """
 
     changed: Mapping[Key, Values]
     added: int
     moved: Mapping[Key, Key]
     ended: tuple[Key, ...]
     split: tuple[Key, ...]
+    finished: int = 0
 
     def __bool__(self) -> bool:
         return bool(self.changed or self.moved or self.ended or self.split)
@@ -142,7 +146,10 @@ def _sort_out(gone: Iterable[Key], changed: Mapping[Key, Values], held: Mapping[
             moved[key] = later
         else:
             (split if key[0].endswith("[]") else ended).append(key)
-    return Difference(changed, len(new) - len(moved), moved, tuple(ended), tuple(split))
+    finished = sum(
+        bool(values[_FINISHED]) and key in held and not held[key][_FINISHED] for key, values in changed.items()
+    )
+    return Difference(changed, len(new) - len(moved), moved, tuple(ended), tuple(split), finished)
 
 
 def write(cluster: Cluster, difference: Difference) -> list[Job]:

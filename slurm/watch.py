@@ -46,7 +46,7 @@ def record(cluster: Cluster, seen: Observation) -> Shown | None:
 
 def _shown(changed: list[Job], difference: rows.Difference) -> Shown:
     """Changed rows by themselves; where rows came or went, or very many changed, the page fetches its list again."""
-    came_or_went = difference.added or difference.ended or difference.split
+    came_or_went = difference.added or difference.ended or difference.finished or difference.split
     if len(difference.changed) > MOST_FRAGMENTS:
         return Shown(refresh=("jobs",))
     fragments = tuple(live.fragment("slurm/_job_row.html", f"job-{job.pk}", job=job) for job in changed)

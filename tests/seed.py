@@ -42,7 +42,7 @@ AccountingStorageTRES=gres/gpu
 
 
 class Nowhere:
-    """Just enough of a platform for pages: the login node's address, the file it would write, and what the text shows."""
+    """Just enough of a platform for pages: the login node, the file it would write, and what the text shows."""
 
     def __init__(self, ref: ClusterRef) -> None:
         self.ref = ref
@@ -276,7 +276,8 @@ def _changes(cluster: Cluster, by: User) -> None:
     first = cluster.revisions.get(number=1)
     spec = first.parsed.with_slurm_conf(first.parsed.slurm_conf.replace("Age=1000", "Age=5000"))
     second = cluster.revisions.create(number=2, spec=to_json(spec), by=by)
-    third = cluster.revisions.create(number=3, spec=to_json(spec.with_partitions(())), by=by)
+    preempting = spec.with_slurm_conf(f"{spec.slurm_conf}PreemptMode=SUSPEND\n").with_partitions(())
+    third = cluster.revisions.create(number=3, spec=to_json(preempting), by=by)
     cluster.revision = second
     cluster.save()
     _change(
@@ -296,7 +297,7 @@ def _changes(cluster: Cluster, by: User) -> None:
                 "path": "slurm_conf",
                 "message": "PreemptMode=SUSPEND needs GANG.",
                 "hint": "Write PreemptMode=SUSPEND,GANG.",
-                "line": 88,
+                "line": 4,
                 "blocking": True,
             }
         ],
@@ -305,7 +306,7 @@ def _changes(cluster: Cluster, by: User) -> None:
         ("ok", "Checked 214 lines; 1 changed; nodes of debug exist."),
         ("ok", "A controller started on a copy of the new files."),
         ("ok", "Applied. The controller read the file again."),
-        ("bad", "slurmctld: PreemptMode=SUSPEND needs GANG on line 88; slinky-1 left the partition."),
+        ("bad", "slurmctld: PreemptMode=SUSPEND needs GANG on line 4; slinky-1 left the partition."),
         ("ok", "Put back revision 2. 3 running jobs were not touched."),
     ):
         ChangeLine.objects.create(change=last, tone=tone, text=text)

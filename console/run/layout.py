@@ -27,7 +27,9 @@ class Layout:
 
     @classmethod
     def of(cls, root: Path) -> "Layout":
-        return cls(root=root, var=root / "var")
+        """The checkout's own `var/`, or the directory that `QUARTERDECK_VAR_DIR` names: a console beside the first."""
+        named = os.environ.get("QUARTERDECK_VAR_DIR")
+        return cls(root=root, var=Path(named).resolve() if named else root / "var")
 
     @property
     def log(self) -> Path:

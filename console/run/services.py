@@ -253,10 +253,19 @@ class RedisServer(Server):
 
 
 def last_line(log: Path) -> str:
-    """The last line of a log that says anything, to quote in an error."""
-    text = log.read_text(errors="replace") if log.exists() else ""
-    lines = [line for line in text.splitlines() if line.strip()]
-    return f"its log {log} ends: {lines[-1].strip()}" if lines else f"its log {log} is empty"
+    """What to say of a log in an error: where it is, and its last line that says anything."""
+    last = last_words(log)
+    return f"its log {log} ends: {last}" if last else f"its log {log} is empty"
+
+
+def last_words(log: Path) -> str:
+    """The last line of a log that says anything, cut short; empty when there is none."""
+    if not log.exists():
+        return ""
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - 8192))
+        lines = file.read().decode(errors="replace").splitlines()
+    return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")
 
 
 def _package_directory(package: str) -> Path:

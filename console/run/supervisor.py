@@ -18,7 +18,7 @@ from console.run.interrupt import Interrupt
 from console.run.layout import Layout
 from console.run.logs import LogView
 from console.run.records import ADOPTED, KEEPER_STOP_WITHIN_S, end_keepers, write_pids
-from console.run.services import last_line
+from console.run.services import last_line, last_words
 from console.run.steps import CannotRun, Steps
 from console.run.table import Process
 
@@ -152,7 +152,10 @@ class Supervisor:
             self.steps.event(child.row.ends_with)
             return
         pause = child.plan_restart()
-        self.steps.event(f"{child.row.name} {child.verdict}; starting it again in {pause:g} s ({child.log})")
+        last = f" ({words})" if (words := last_words(child.log)) else ""
+        self.steps.event(
+            f"{child.row.name} {child.verdict}{last}; starting it again in {pause:g} s; see {child.log}"
+        )
 
     def _stop_tier(self, members: Sequence[Child]) -> None:
         began = time.monotonic()

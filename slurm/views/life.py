@@ -68,14 +68,26 @@ def terminate(request: HttpRequest, door: Door) -> HttpResponse:
 
 @cluster_view(Action.DELETE_CLUSTER)
 def delete(request: HttpRequest, door: Door) -> HttpResponse:
+    """Ends in the team's list: a deleted cluster has no page to follow its deletion on."""
     cluster = _allowed(door, Step.DELETE)
     return _confirm(
-        request, door, "delete", lambda: changes.delete(cluster, by=door.membership), is_typed=True
+        request,
+        door,
+        "delete",
+        lambda: changes.delete(cluster, by=door.membership),
+        is_typed=True,
+        then=reverse("clusters", kwargs={"team": cluster.team.slug}),
     )
 
 
 def _confirm(
-    request: HttpRequest, door: Door, name: str, act: Callable[[], Change], *, is_typed: bool = False
+    request: HttpRequest,
+    door: Door,
+    name: str,
+    act: Callable[[], Change],
+    *,
+    is_typed: bool = False,
+    then: str = "",
 ) -> HttpResponse:
     """Show the impact; on POST, with the cluster's name typed where that is asked for, act."""
     context = {**_about(door), **_of_cluster(door.cluster), "is_typed": is_typed}
@@ -85,18 +97,22 @@ def _confirm(
     if is_typed and request.POST.get("name", "").strip() != door.cluster.slug:
         problem = f"That is not the name. Type {door.cluster.slug} to confirm."
         return render_dialog(request, template, {**context, "typed_problem": problem}, status=422)
-    return _act(request, template, context, act)
+    return _act(request, template, context, act, then)
 
 
 def _act(
-    request: HttpRequest, template: str, context: Mapping[str, object], act: Callable[[], Change]
+    request: HttpRequest,
+    template: str,
+    context: Mapping[str, object],
+    act: Callable[[], Change],
+    then: str = "",
 ) -> HttpResponse:
     """Do it and follow the change, or show why not above what was typed."""
     try:
         change = act()
     except ConsoleError as error:
         return render_dialog(request, template, {**context, "error": error}, status=error.status)
-    return close_dialog(request, change_url(change))
+    return close_dialog(request, then or change_url(change))
 
 
 def _allowed(door: Door, step: Step) -> Cluster:

@@ -16,7 +16,12 @@ const parse = (html) => {
   template.innerHTML = html;
   return template.content;
 };
-const changed = () => document.dispatchEvent(new CustomEvent("live:swapped"));
+// Logs that are read from their end ([data-stick]) stay there, unless somebody has scrolled up in them.
+const stick = (box) => { if (!box.dataset.read) box.scrollTop = box.scrollHeight; };
+const changed = () => {
+  document.querySelectorAll("[data-stick]").forEach(stick);
+  document.dispatchEvent(new CustomEvent("live:swapped"));
+};
 
 // Names that the fragment says have changed with it ([data-tells]), if it differs from what is here.
 function swap(id, fresh) {
@@ -84,6 +89,13 @@ function connect() {
   };
 }
 
+for (const box of document.querySelectorAll("[data-stick]")) {
+  stick(box);
+  box.addEventListener("wheel", () => { box.dataset.read = box.scrollTop + box.clientHeight < box.scrollHeight - 8 ? "1" : ""; }, { passive: true });
+}
+// Pages without a socket (the team's lists) look again by themselves while somebody looks at them.
+const polled = document.querySelector("[data-poll]");
+if (polled) setInterval(() => ask(["poll"]), 1000 * Number(polled.dataset.poll));
 if (root) {
   connect();
   document.addEventListener("visibilitychange", fetchWaiting);

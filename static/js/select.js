@@ -85,7 +85,16 @@ document.addEventListener("keydown", (event) => {
   if (row) toggle(row, { range: event.shiftKey });
 });
 
-export const refresh = () => tables().forEach(show);
+// What is no longer listed is no longer selected: nobody should act on rows that they do not see.
+function refresh() {
+  for (const [name, keys] of chosen) {
+    const listed = new Set([...document.querySelectorAll(`table[data-select="${name}"] tr[data-key]`)].map((row) => row.dataset.key));
+    for (const key of keys) if (!listed.has(key)) keys.delete(key);
+    tell(name, keys);
+  }
+  tables().forEach(show);
+}
+
 refresh();
 document.addEventListener("live:swapped", refresh);
 document.addEventListener("htmx:afterSettle", refresh);

@@ -24,7 +24,8 @@ address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
 const wire = new Wire(address, () => ({ columns: terminal.cols, rows: terminal.rows }), remembered());
 const search = makeSearch(terminal, part(".terminal-search"));
 const encoder = new TextEncoder();
-let muted = 0;
+let muted = 0; // bytes of an old screen that are still to be drawn
+let opening = 0; // which opening of the socket they belong to
 let state = "connecting";
 let noticed = 0;
 
@@ -42,18 +43,25 @@ terminal.onResize(() => wire.resize());
 
 wire.addEventListener("ready", ({ detail }) => {
   remember(detail.session);
-  if (!detail.whole) return;
-  terminal.reset();
-  muted += detail.fresh ? 0 : detail.replay;
+  opening += 1;
+  muted = detail.fresh ? 0 : detail.replay;
+  if (detail.whole) terminal.reset();
 });
 wire.addEventListener("output", ({ detail: bytes }) => {
+  const mine = opening;
   terminal.write(bytes, () => {
-    muted = Math.max(0, muted - bytes.length);
+    if (mine !== opening || !wire.isOpen) return;
     wire.shown(bytes.length);
+    if (!muted) return;
+    muted = Math.max(0, muted - bytes.length);
+    if (!muted) became({ state: "open" });
   });
 });
 wire.addEventListener("notice", ({ detail }) => { noticed = 1; show("", detail.sentence); });
-wire.addEventListener("state", ({ detail }) => {
+// Open is not said before the old screen is drawn: keys typed until then would be lost among the unwanted answers.
+wire.addEventListener("state", ({ detail }) => (detail.state === "open" && muted) || became(detail));
+
+function became(detail) {
   const came = state;
   state = detail.state;
   chip.dataset.state = state;
@@ -63,7 +71,7 @@ wire.addEventListener("state", ({ detail }) => {
   if (state === "waiting" && (detail.sentence || came === "open")) show("Reconnecting by itself.", `${detail.sentence || "The connection was cut."} ${detail.hint ?? ""}`, { tone: "info", label: "Now" });
   if (state === "ended") ended(detail);
   if (state === "refused") refused(detail);
-});
+}
 
 function ended(detail) {
   remember(wire.session);

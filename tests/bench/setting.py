@@ -63,7 +63,7 @@ def _node_lines(count: int, draw: random.Random) -> Iterator[str]:
         state = draw.choices(("IDLE", "MIXED", "ALLOCATED", "IDLE+DRAIN", "DOWN*"), (20, 40, 35, 3, 2))[0]
         reason = " Reason=XID 79 on GPU 2 (by noor) [root@2026-11-30T08:00:00]" if "D" in state[4:] else ""
         yield (
-            f"NodeName=slinky-{n} Arch=x86_64 CoresPerSocket=48  CPUAlloc={gpus * 12} CPUEfctv=96 CPUTot=96 CPULoad=1.0 "
+            f"NodeName=slinky-{n} Arch=x86_64 CoresPerSocket=48  CPUAlloc={gpus * 12} CPUEfctv=96 CPUTot=96 "
             f"AvailableFeatures=gpu,h100 ActiveFeatures=gpu,h100 Gres=gpu:8 NodeAddr=10.0.0.1 NodeHostName=slinky-{n} "
             f"Version=24.11.5 OS=Linux RealMemory=1024000 AllocMem={gpus * 8000} FreeMem=900000 Sockets=2 Boards=1 "
             f"State={state} ThreadsPerCore=1 TmpDisk=0 Weight=1 Owner=N/A MCS_label=N/A Partitions=all "

@@ -1,4 +1,4 @@
-"""The watcher's own CPU for a tick at 50,000 jobs and 5,000 nodes, and the bytes that a changed row costs each viewer."""
+"""The watcher's own CPU for a tick at 50,000 jobs and 5,000 nodes, and the bytes that a changed row costs a viewer."""
 
 import json
 import time
@@ -24,9 +24,11 @@ def lines() -> Iterator[str]:
         yield f"watch tick  {JOBS} jobs {NODES} nodes  nothing changed   {unchanged:6.2f} s CPU{verdict}"
         stage.edit(CHANGED)
         sent: list[dict[str, object]] = []
-        with patch("console.live._send", lambda topic, message: sent.append(message)):
-            with patch("django.db.transaction.on_commit", lambda run, **options: run()):
-                cost = cpu_of(stage)
+        with (
+            patch("console.live._send", lambda topic, message: sent.append(message)),
+            patch("django.db.transaction.on_commit", lambda run, **options: run()),
+        ):
+            cost = cpu_of(stage)
         size = sum(len(json.dumps(message)) for message in sent)
         yield f"watch tick  {JOBS} jobs {NODES} nodes  {CHANGED} rows changed  {cost:6.2f} s CPU"
         yield f"live push   {CHANGED} changed rows  {size / CHANGED:8.0f} bytes a row, in {len(sent)} message"

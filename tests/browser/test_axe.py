@@ -33,6 +33,13 @@ PAGES = (
     f"{CLUSTER}changes/1/rollback/",
     f"{CLUSTER}scale/?slinky=2",
     f"{CLUSTER}terminate/",
+    f"{CLUSTER}jobs/",
+    f"{CLUSTER}jobs/4127/",
+    f"{CLUSTER}jobs/new/",
+    f"{CLUSTER}partitions/",
+    f"{CLUSTER}conf/",
+    "/t/research/jobs/",
+    "/t/research/nodes/",
     "/t/research/c/nothing/",
     "/sign-in/",
 )

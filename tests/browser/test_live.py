@@ -152,3 +152,16 @@ def test_a_cluster_that_nobody_watches_is_not_called_stale(look: Look, slug: str
     page.wait_for_timeout(2500)
     expect(page.locator("#stale-why")).to_be_hidden()
     expect(page.locator("#live")).to_be_hidden()
+
+
+def test_filtered_list_lets_go_of_a_row_that_no_longer_fits(look: Look, console: Console) -> None:
+    page = look(f"{NODES}?q=state:draining")
+    fresh(page)
+    expect(page.locator("tr[data-key='slinky-3']")).to_be_visible()
+    node(console, "slinky-3", state="mixed", health="busy")
+    console.push(refresh=["cluster"])
+    expect(page.get_by_text("No node fits the filter")).to_be_visible()
+    expect(page.locator("#node-chips")).to_contain_text("Draining0")
+    node(console, "slinky-2", state="drained", health="draining")
+    console.push(refresh=["cluster"])
+    expect(page.locator("tr[data-key='slinky-2'] input")).to_have_count(1)

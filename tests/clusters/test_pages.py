@@ -146,7 +146,7 @@ def test_changes_list_and_page_tell_the_story(ada: Client) -> None:
     listed = words(page(ada, f"{CLUSTER}changes/"))
     assert "#3 edit" in listed and "rolled back" in listed and "current" in listed
     text = words(page(ada, f"{CLUSTER}changes/3/"))
-    assert "Line 88: PreemptMode=SUSPEND needs GANG." in text
+    assert "PreemptMode=SUSPEND needs GANG." in text and "Write PreemptMode=SUSPEND,GANG." in text
     assert "Revision 2 is still what the cluster runs." in text
     assert "partitions[debug]" in text
 

@@ -150,7 +150,8 @@ def test_what_the_status_forbids_is_refused_before_a_dialog_opens(ada: Client) -
 
 
 def test_deleting_a_terminated_cluster_begins_with_its_name(ada: Client) -> None:
-    ada.post("/t/research/c/old-sweeps/delete/", {"name": "old-sweeps"})
+    response = ada.post("/t/research/c/old-sweeps/delete/", {"name": "old-sweeps"})
+    assert response.headers["Location"] == "/t/research/"
     assert Cluster.objects.get(slug="old-sweeps").status == Status.DELETING
 
 

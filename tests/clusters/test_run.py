@@ -102,11 +102,16 @@ def test_a_hopeless_edit_is_rolled_back_at_once(cluster, cast, carry, hand):
 
 def test_an_edit_that_never_shows_is_rolled_back_at_its_deadline(cluster, cast, carry, hand):
     before = hand.at
-    fake(cluster).script.judge = [WAITING] * (EDIT_S * 2 + 1)
+    fake(cluster).script.judge = [WAITING] * (EDIT_S * 2 + 2)
     change = carry(edit(cluster, cast))
     assert change.status == S.ROLLED_BACK
     assert change.why == "Not done in time. slinky-2 has not registered yet."
     assert EDIT_S <= (hand.at - before).total_seconds() < EDIT_S + 5
+
+
+def test_an_apply_that_took_too_long_and_worked_is_not_undone(cluster, cast, carry, hand):
+    fake(cluster).script.during_apply = lambda: hand.turn(EDIT_S + 60)
+    assert carry(edit(cluster, cast)).status == S.COMMITTED
 
 
 def test_what_is_awaited_is_said_once_not_at_every_look(cluster, cast, carry):

@@ -113,8 +113,8 @@ def test_pauses_grow_while_it_keeps_dying(tiny: TinyConsole) -> None:
     tiny.up()
     (tiny.var / "break").touch()
     os.kill(tiny.recorded()["flaky"].pid, signal.SIGKILL)
-    until(lambda: "flaky ended with status 1; starting it again in 2 s" in tiny.text())
-    assert "flaky ended with status 1; starting it again in 1 s" in tiny.text()
+    until(lambda: "flaky ended with status 1 (out of order); starting it again in 2 s" in tiny.text())
+    assert "flaky ended with status 1 (out of order); starting it again in 1 s" in tiny.text()
     assert {"daemon", "parent", "plain"} <= set(tiny.recorded()) and "flaky" not in tiny.recorded()
 
 

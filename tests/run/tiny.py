@@ -24,7 +24,12 @@ PARENT = [
 
 
 def rows(layout: Layout) -> list[Process]:
-    flaky = ["sh", "-c", 'test ! -e "$0" && exec sleep 302', str(layout.var / "break")]
+    flaky = [
+        "sh",
+        "-c",
+        'test ! -e "$0" && exec sleep 302; echo "out of order"; exit 1',
+        str(layout.var / "break"),
+    ]
     once = ["sh", "-c", 'test ! -e "$0" || { echo "relation missing"; exit 3; }', str(layout.var / "refuse")]
     return [
         Process(name="once", argv=lambda: once, tier=1, once=True),

@@ -3,6 +3,7 @@
 import pytest
 
 from console.errors import Unavailable
+from slurm.job_facts import expanded
 from slurm.job_usage import cpu_seconds, decode_usage, usage_of
 from tests.slurm.fake_slurm import FakeExecutor
 
@@ -52,3 +53,18 @@ def test_an_answer_that_is_cut_off_is_no_answer() -> None:
 )
 def test_cpu_time_is_read_in_every_form(text: str, seconds: float | None) -> None:
     assert cpu_seconds(text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/h/slurm-%j.out", "/h/slurm-4711.out"),
+        ("%x-%A_%a.out", "train-4127_3.out"),
+        ("%4a.%u", "0003.kim"),
+        ("100%%-%N", "100%-%N"),
+        ("plain", "plain"),
+    ],
+)
+def test_a_file_pattern_is_filled_in_as_far_as_it_is_known(path: str, name: str) -> None:
+    detail = {"Job": "4127_3", "Number": "4711", "Name": "train", "User": "kim"}
+    assert expanded(path, detail) == name

@@ -59,6 +59,14 @@ def test_only_the_row_that_differs_is_written_and_shown(cluster):
     assert shown.refresh == ()
 
 
+def test_a_job_whose_end_was_seen_leaves_the_lists_of_the_queue(cluster):
+    """Its row is shown once more with its end, for lists of ended jobs; lists of the queue fetch themselves again."""
+    look(cluster, job(7, state="RUNNING", reason=""), job(8))
+    shown = look(cluster, job(7, state="COMPLETED", reason="", end_at=NOON), job(8))
+    assert [fragment.id for fragment in shown.fragments] == [f"job-{Job.objects.get(number=7).pk}"]
+    assert shown.refresh == ("jobs",)
+
+
 def test_the_reason_follows_the_nodes_though_the_queue_stays(cluster):
     jobs = (job(7),)
     look(cluster, *jobs)

@@ -35,8 +35,15 @@ async def _serve() -> None:
 
 
 def socket_path() -> Path:
-    """Under var/run, or in a private temporary folder where that path would be too long for a socket."""
-    path = settings.VAR_DIR / "run" / f"terminals-{os.getpid()}.sock"
+    """Under var/run, or in a private temporary folder where that path would be too long for a socket.
+
+    Sockets of workers that were killed are swept away: nobody listens there any more.
+    """
+    folder = settings.VAR_DIR / "run"
+    for old in folder.glob("terminals-*.sock"):
+        if not Path(f"/proc/{old.stem.removeprefix('terminals-')}").exists():
+            old.unlink(missing_ok=True)
+    path = folder / f"terminals-{os.getpid()}.sock"
     if len(os.fsencode(path)) <= LONGEST_PATH:
         return path
     return Path(tempfile.mkdtemp(prefix="quarterdeck-")) / "terminals.sock"

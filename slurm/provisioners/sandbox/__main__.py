@@ -28,7 +28,9 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 
 
-def sample_cluster(home: Path, tree: Tree, gpu_nodes: int = 4, cpu_nodes: int = 2, first_port: int = 17000) -> SandboxCluster:
+def sample_cluster(
+    home: Path, tree: Tree, gpu_nodes: int = 4, cpu_nodes: int = 2, first_port: int = 17000
+) -> SandboxCluster:
     """Four GPU workers and two CPU workers by default; `home`'s name is the cluster's."""
     names = [f"slinky-{n}" for n in range(gpu_nodes)] + [f"cpu-workers-{n}" for n in range(cpu_nodes)]
     ports, node_ports = ports_of(home, names, first_port)

@@ -7,6 +7,7 @@ go by it.
 
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -27,14 +28,14 @@ from slurm.provisioners.sandbox.apply import apply_files, good_files
 from slurm.provisioners.sandbox.cluster import SandboxCluster
 from slurm.provisioners.sandbox.daemons import specs_of
 from slurm.provisioners.sandbox.epochs import epochs_of, raise_epochs
+from slurm.provisioners.sandbox.ghosts import ghosts_of, lay
 from slurm.provisioners.sandbox.images import Image, Tree
-from slurm.provisioners.sandbox.jobs_of_node import end_jobs
 from slurm.provisioners.sandbox.keeper import replace_file
 from slurm.provisioners.sandbox.layout import platform_lines, write_daemons
 from slurm.provisioners.sandbox.likeness import image_of, likeness, machine_names
 from slurm.provisioners.sandbox.room import remove_directory
 from slurm.provisioners.sandbox.shadow import shadow_check
-from slurm.provisioners.sandbox.sight import drift_of, machine_state_of, news_of, parts_of
+from slurm.provisioners.sandbox.sight import drift_of, machine_state_of, news_of, parts_of, unsettled
 from slurm.provisioners.sandbox.space import command_prefix, keeping, reload_keeper, stop_keeper
 from slurm.provisioners.sandbox.start import begin_cluster
 from slurm.provisioners.sandbox.tree import build_tree, cached_tree
@@ -68,8 +69,13 @@ class Sandbox:
             return problems
         tree = cached_tree(image_of(spec))
         if tree is None:
-            note = f"Slurm {spec.slurm_version} is not unpacked here yet, so no shadow controller read the file."
-            return (*problems, Problem("image", note, "The real controller is the first to read it.", blocking=False))
+            note = (
+                f"Slurm {spec.slurm_version} is not unpacked here yet, so no shadow controller read the file."
+            )
+            return (
+                *problems,
+                Problem("image", note, "The real controller is the first to read it.", blocking=False),
+            )
         cluster = likeness(spec, self.ref, self.home, tree)
         conf = self.rendered(spec)
         found = shadow_check(cluster, {"slurm.conf": conf.text})
@@ -90,8 +96,6 @@ class Sandbox:
         except Rejected as refusal:
             problems = tuple(_in_block(problem, conf) for problem in refusal.problems)
             raise Rejected(refusal.message, problems, refusal.hint) from refusal
-        for node in gone:
-            end_jobs(self.home, node)
         self._remember(spec)
 
     def judge(self, spec: ClusterSpec) -> Judgement:
@@ -102,7 +106,9 @@ class Sandbox:
         late = [part for part in parts_of(self._daemons(spec), state) if part.state != "up"]
         if late:
             words = f" It said: {late[0].detail}" if late[0].detail else ""
-            return Judgement(Verdict.WAITING, f"Waiting for {', '.join(part.name for part in late[:6])}.{words}")
+            return Judgement(
+                Verdict.WAITING, f"Waiting for {', '.join(part.name for part in late[:6])}.{words}"
+            )
         try:
             return self._slurm_judges(spec)
         except ConsoleError as error:
@@ -115,11 +121,15 @@ class Sandbox:
         # A node that was down before is no fault of this change; one that Slurm does not know yet is waited for.
         unseen = [name for name in missing if name not in nodes or not nodes[name].reason]
         if unseen:
-            return Judgement(Verdict.WAITING, f"Waiting for {', '.join(unseen[:6])} to register with the controller.")
+            return Judgement(
+                Verdict.WAITING, f"Waiting for {', '.join(unseen[:6])} to register with the controller."
+            )
         wanted = {partition.name for partition in (*spec.platform_partitions, *spec.partitions)}
         absent = wanted - {partition.name for partition in slurm.partitions()}
         if absent:
-            return Judgement(Verdict.WAITING, f"The controller has no partition {', '.join(sorted(absent))} yet.")
+            return Judgement(
+                Verdict.WAITING, f"The controller has no partition {', '.join(sorted(absent))} yet."
+            )
         unlike_file = unlike(spec.slurm_conf, slurm.config())
         return Judgement(Verdict.WAITING, f"{unlike_file[0]}.") if unlike_file else Judgement(Verdict.DONE)
 
@@ -135,16 +145,24 @@ class Sandbox:
             return Observation(datetime.now(UTC), parts, problem=f"{self.ref.name} does not run.")
         machines = machine_names(self.ref.key, spec.node_names)
         seen = observe_slurm(self._slurm(), machines, machine_state_of(state))
+        if ghosts_of(seen.jobs or (), self.home):
+            parts = unsettled(parts, "Puts jobs that ended with the cluster back into the queue.")
         return replace(seen, parts=parts, drift=drift_of(self.home))
 
     def revive(self) -> tuple[str, ...]:
         spec, files = self._remembered(), good_files(self.home)
         if state := keeping(self.home):
-            return news_of(self.home, state)
+            return (*news_of(self.home, state), *self._lay_ghosts())
         if spec is None or not files:
             return ()
         begin_cluster(self._cluster(spec), files)
         return (f"Started {self.ref.name} again with its last good files.",)
+
+    def _lay_ghosts(self) -> tuple[str, ...]:
+        with suppress(Unavailable):  # the controller is not up yet; the next tick asks again
+            slurm = self._slurm()
+            return lay(slurm, ghosts_of(slurm.jobs(), self.home))
+        return ()
 
     def login(self) -> LoginEndpoint:
         spec, state = self._remembered(), keeping(self.home)
@@ -172,10 +190,9 @@ class Sandbox:
         if not daemons:
             raise Missing(f"{self.ref.name} has no {part}.")
         cluster = replace(self._cluster(spec), epochs=raise_epochs(self.home, *daemons))
-        ended = sum(end_jobs(self.home, node) for node in nodes)
         write_daemons(cluster)
         reload_keeper(self.home)
-        say(f"Restarted {part}" + (f"; {ended} processes of jobs ended." if ended else "."))
+        say(f"Restarted {part}.")
 
     def terminate(self, say: Say) -> None:
         stop_keeper(self.home)

@@ -1,9 +1,9 @@
 """Give a running cluster new files, and give it its old ones back if it does not live with them.
 
-The order is the safety: the controller's copy first; only when the controller lives with it do the workers' and the
-clients' copies change (26.05's slurmds die of a file the controller refused). Whatever `scontrol reconfigure` answers,
-the controller is pinged afterwards: its exit status does not say whether it lived (see the table of design 10's source).
-Jobs survive all of it: they hang below slurmstepd. Idempotent, also after a kill at any point.
+The order is the safety: the controller's copy first; only when the controller lives with it do the workers'
+and the clients' copies change (26.05's slurmds die of a file that the controller refused). Whatever `scontrol
+reconfigure` answers, the controller is pinged afterwards: its exit status does not say whether it lived. Jobs
+survive all of it: they hang below slurmstepd. Idempotent, also after a kill at any point.
 """
 
 import shutil
@@ -13,7 +13,6 @@ from pathlib import Path
 
 from console.errors import Problem, Rejected, Unavailable
 from slurm.provisioners.sandbox.cluster import SandboxCluster
-from slurm.provisioners.sandbox.refusals import problems_in
 from slurm.provisioners.sandbox.daemon import tail
 from slurm.provisioners.sandbox.epochs import epochs_of, raise_epochs
 from slurm.provisioners.sandbox.layout import (
@@ -24,6 +23,7 @@ from slurm.provisioners.sandbox.layout import (
     write_daemons,
     write_slurm_files,
 )
+from slurm.provisioners.sandbox.refusals import problems_in
 from slurm.provisioners.sandbox.shadow import shadow_check
 from slurm.provisioners.sandbox.space import (
     keeper_pid,
@@ -44,7 +44,9 @@ UP_LIMIT_S, FIRST_LIMIT_S = 15.0, 60.0
 STEADY_PINGS, PING_PAUSE_S = 3, 0.3
 
 
-def apply_files(cluster: SandboxCluster, files: Mapping[str, str], say: Say, *, restart: bool = False) -> None:
+def apply_files(
+    cluster: SandboxCluster, files: Mapping[str, str], say: Say, *, restart: bool = False
+) -> None:
     """Make `cluster` (its nodes, keys and volumes) and `files` the running cluster's. `restart` restarts slurmctld.
 
     Raises `Rejected` with the daemon's own words when the controller does not live with the files (its last good ones

@@ -51,17 +51,22 @@ class Apt:
 
     def download(self, packages: list[str], versions: dict[str, str]) -> list[Path]:
         """The .deb files of the closure; those already here and intact are not fetched again."""
-        done = self._run("-y", "--download-only", "--no-install-recommends", "install", *packages, timeout_s=900)
+        done = self._run(
+            "-y", "--download-only", "--no-install-recommends", "install", *packages, timeout_s=900
+        )
         if done.returncode:
             raise Unavailable(
-                f"The packages could not be downloaded: {_last_errors(done.stderr)}", "Check the network and try again."
+                f"The packages could not be downloaded: {_last_errors(done.stderr)}",
+                "Check the network and try again.",
             )
         return [self._file(name, version) for name, version in sorted(versions.items())]
 
     def _file(self, name: str, version: str) -> Path:
         found = sorted(self.archives.glob(f"{name}_{version.replace(':', '%3a')}_*.deb"))
         if not found:
-            raise Unavailable(f"apt did not leave {name} {version} in {self.archives}.", "Remove that directory, try again.")
+            raise Unavailable(
+                f"apt did not leave {name} {version} in {self.archives}.", "Remove that directory, try again."
+            )
         return found[0]
 
     def _run(self, *arguments: str, timeout_s: int = 60) -> "subprocess.CompletedProcess[str]":
@@ -73,7 +78,8 @@ class Apt:
             )
         except subprocess.TimeoutExpired as late:
             raise Unavailable(
-                f"apt-get {arguments[0]} did not finish within {timeout_s} s.", "Check the network and try again."
+                f"apt-get {arguments[0]} did not finish within {timeout_s} s.",
+                "Check the network and try again.",
             ) from late
 
     def _options(self) -> list[str]:
@@ -93,7 +99,10 @@ class Apt:
             "Acquire::http::Timeout": "20",
         }
         if self.sources:
-            settings |= {"Dir::Etc::sourcelist": self.state / "sources.list", "Dir::Etc::sourceparts": "/dev/null"}
+            settings |= {
+                "Dir::Etc::sourcelist": self.state / "sources.list",
+                "Dir::Etc::sourceparts": "/dev/null",
+            }
         return [part for key, value in settings.items() for part in ("-o", f"{key}={value}")]
 
 
@@ -109,14 +118,17 @@ def apt_for(image: Image, cache: Path, say: Callable[[str], None]) -> Apt:
         return Apt(state, archives)
     keyring = _debian_keyring(cache, say)
     mirrors = _mirrors()
-    return Apt(state, archives, tuple(f"deb [signed-by={keyring}] {uri} {image.suite} main\n" for uri in mirrors))
+    return Apt(
+        state, archives, tuple(f"deb [signed-by={keyring}] {uri} {image.suite} main\n" for uri in mirrors)
+    )
 
 
 def _require_tools() -> None:
     missing = [tool for tool in ("apt-get", "dpkg-deb", "tar") if not shutil.which(tool)]
     if missing:
         raise Unavailable(
-            f"The sandbox unpacks Debian packages and needs {', '.join(missing)}.", "Use a Debian or Ubuntu machine."
+            f"The sandbox unpacks Debian packages and needs {', '.join(missing)}.",
+            "Use a Debian or Ubuntu machine.",
         )
 
 
@@ -125,7 +137,7 @@ def _mirrors() -> tuple[str, ...]:
     mirrors = (named.rstrip("/"),) if named else debian_mirrors()
     if not mirrors:
         raise Unavailable(
-            "This machine's apt sources name no Debian mirror, so the sandbox does not know where Debian's packages are.",
+            "This machine's apt sources name no Debian mirror: the sandbox cannot know where its packages are.",
             f"Set {MIRROR_VARIABLE} to the address of a Debian mirror (the directory that holds `dists`).",
         )
     return mirrors
@@ -146,8 +158,9 @@ def _debian_keyring(cache: Path, say: Callable[[str], None]) -> Path:
         for package in home.glob("*.deb"):
             subprocess.run(["dpkg-deb", "--extract", str(package), str(home)], check=False)
         if not keyring.exists():
+            said = fetched.stderr.strip()[-200:]
             raise Unavailable(
-                f"Debian's archive keys are not on this machine and apt could not fetch them: {fetched.stderr.strip()[-200:]}",
+                f"Debian's archive keys are not on this machine and apt could not fetch them: {said}",
                 "Install the package debian-archive-keyring.",
             )
     return keyring

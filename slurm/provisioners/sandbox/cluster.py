@@ -143,7 +143,9 @@ def prefix_places(cluster: SandboxCluster) -> Places:
         "ssh": "ssh",
     }
     paths = {name: str(home / path) for name, path in names.items()}
-    return Places(**paths, run=str(sockets_of(home)), gpu=str(home / "gpu/nvidia"), programs=str(cluster.tree.root))
+    return Places(
+        **paths, run=str(sockets_of(home)), gpu=str(home / "gpu/nvidia"), programs=str(cluster.tree.root)
+    )
 
 
 def sockets_of(home: Path) -> Path:

@@ -27,9 +27,11 @@ TAIL_LINES = 20
 class Spec:
     """An entry of daemons.json; paths as seen where the keeper runs.
 
-    `steps` run to completion before the daemon, each skipped when its `unless` path exists. `order`: lower ones are up
-    first, equal ones start together. `epoch`: raise it to have the daemon restarted. `pidfile`: the daemon forks away
-    and its pid is read there. `leaves`: a variable that marks what outlives it and ends when it is removed. `user` is (uid, gid), used only by root. `ready_port` or `ready_path` (a unix socket) say when it is up.
+    `steps` run to completion before the daemon, each skipped when its `unless` path exists. `order`: lower ones
+    are up first, equal ones start together. `epoch`: raise it to have the daemon restarted with all that hangs
+    on it. `pidfile`: the daemon forks away and its pid is read there. `leaves`: a variable in the environment of
+    what outlives it, and ends with its removal. `hostname`: it gets a UTS namespace of its own. `user` is
+    (uid, gid), used only by root. `ready_port` or `ready_path` (a unix socket) say when it is up.
     """
 
     name: str
@@ -70,7 +72,11 @@ def specs_text(specs: Sequence[Spec]) -> str:
 
 def _spec(entry: dict[str, Any]) -> Spec:
     user = entry.get("user")
-    changed = {"argv": tuple(entry["argv"]), "steps": tuple(entry.get("steps", ())), "user": user and tuple(user)}
+    changed = {
+        "argv": tuple(entry["argv"]),
+        "steps": tuple(entry.get("steps", ())),
+        "user": user and tuple(user),
+    }
     return Spec(**{**entry, **changed})
 
 
@@ -105,9 +111,7 @@ class Daemon:
             self._enter("up")
             self._due = now + STEADY_S
             self.machine = machine_of(self.pid) if self.spec.hostname and self.pid else ""
-        elif self.state == "starting" and now >= self._due:
-            self._kill(signal.SIGKILL)
-        elif self.state == "stopping" and now >= self._due:
+        elif self.state in ("starting", "stopping") and now >= self._due:
             self._kill(signal.SIGKILL)
         elif self.state == "up" and now >= self._due:
             self._delay = FIRST_DELAY_S
@@ -197,7 +201,9 @@ class Daemon:
         self._following = False
         self.failed_before = True
         self.restarts += 1
-        self.last_lines = [*tail(self.spec.log), *([_ending(status)] if status is not None else [])][-TAIL_LINES:]
+        self.last_lines = [*tail(self.spec.log), *([_ending(status)] if status is not None else [])][
+            -TAIL_LINES:
+        ]
         self._due = now + self._delay
         self._delay = min(LONGEST_DELAY_S, self._delay * 2)
         self._enter("backing off")
@@ -223,9 +229,10 @@ def fork_command(argv: Sequence[str], spec: Spec) -> int:
         return pid
     try:
         _become(argv, spec)
-    except BaseException as error:  # A forked child must never return into the keeper's loop.
+    except OSError as error:
         print(f"cannot start {argv[0]}: {error}", file=sys.stderr, flush=True)
     finally:
+        # Whatever happened: a forked child must never return into the keeper's loop.
         os._exit(127)
 
 

@@ -6,6 +6,7 @@ know what to expect in keeper.json.
 
 import os
 import pwd
+from typing import Any
 
 from slurm.provisioners.sandbox.cluster import SandboxCluster, SandboxNode
 from slurm.provisioners.sandbox.daemon import Spec
@@ -48,7 +49,13 @@ def _spec(cluster: SandboxCluster, name: str, user: str, order: int, argv: list[
 
 def daemon_environment(cluster: SandboxCluster) -> dict[str, str]:
     """PATH and, in a prefix, where the unpacked libraries are. Also what commands need (see `space`)."""
-    env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "TZ": "UTC"}
+    env = {
+        # Where the client library looks by itself differs between suites.
+        "MYSQL_UNIX_PORT": cluster.places.database_socket,
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+    }
     if cluster.tree.image.prefix:
         root = cluster.places.programs
         libraries = [str(path) for path in sorted(cluster.tree.root.glob("usr/lib/*-linux-*"))]
@@ -56,7 +63,6 @@ def daemon_environment(cluster: SandboxCluster) -> dict[str, str]:
         env["PATH"] = f"{root}/usr/sbin:{root}/usr/bin:{env['PATH']}"
         env["LD_LIBRARY_PATH"] = ":".join(libraries)
         env["SLURM_CONF"] = f"{cluster.places.client}/slurm.conf"
-        env["MYSQL_UNIX_PORT"] = cluster.places.database_socket
     return env
 
 
@@ -98,7 +104,7 @@ def _mariadbd(cluster: SandboxCluster) -> Spec:
         "--sync-frm=0",
     ]
     done = f"{places.database}/.installed"
-    steps = (
+    steps: tuple[dict[str, Any], ...] = (
         {"argv": ["/usr/bin/find", places.database, "-mindepth", "1", "!", "-name", "start.sql", "-delete"]},
         {"argv": install},
         {"argv": ["/usr/bin/touch", done]},
@@ -145,7 +151,9 @@ def _slurmctld(cluster: SandboxCluster) -> Spec:
     """Without -D: only then does a refused reconfigure leave the old controller running (24.11 and newer)."""
     argv = ["/usr/sbin/slurmctld", "-f", f"{cluster.places.controller}/slurm.conf"]
     port, pidfile = cluster.ports.slurmctld, cluster.places.slurmctld_pidfile
-    return _spec(cluster, "slurmctld", "slurm", CONTROLLER, argv, ready_port=port, pidfile=pidfile, stop_s=8.0)
+    return _spec(
+        cluster, "slurmctld", "slurm", CONTROLLER, argv, ready_port=port, pidfile=pidfile, stop_s=8.0
+    )
 
 
 def _slurmd(cluster: SandboxCluster, node: SandboxNode) -> Spec:
@@ -169,7 +177,18 @@ def _sshd(cluster: SandboxCluster) -> Spec:
     places = cluster.places
     key = f"{places.ssh}/host_ed25519"
     step = {
-        "argv": [f"{places.programs}/usr/bin/ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", cluster.name, "-f", key],
+        "argv": [
+            f"{places.programs}/usr/bin/ssh-keygen",
+            "-q",
+            "-t",
+            "ed25519",
+            "-N",
+            "",
+            "-C",
+            cluster.name,
+            "-f",
+            key,
+        ],
         "unless": key,
     }
     argv = ["/usr/sbin/sshd", "-D", "-e", "-f", f"{places.ssh}/sshd_config"]

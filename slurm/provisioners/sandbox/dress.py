@@ -19,10 +19,10 @@ LINKS: dict[str, tuple[str, ...]] = {
     "usr/bin/pager": ("less",),
     "usr/bin/which": ("which.debianutils",),
 }
-DIRECTORIES = (
-    "dev proc sys run tmp root home mnt opt srv var/tmp var/log/slurm var/lib/mysql var/spool/slurmctld "
-    "var/spool/slurmd etc/slurm etc/slurm-controller etc/slurm-workers etc/munge etc/ssh/cluster"
-).split()
+_DIRECTORIES = """
+dev proc sys run tmp root home mnt opt srv var/tmp var/log/slurm var/lib/mysql var/spool/slurmctld var/spool/slurmd
+etc/slurm etc/slurm-controller etc/slurm-workers etc/munge etc/ssh/cluster
+"""
 NSSWITCH = "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n"
 PROFILE = """\
 # Read by login shells.
@@ -50,7 +50,7 @@ def prepare_root(root: Path) -> None:
 
 def dress_root(root: Path) -> None:
     """Add links, directories and the few files that make the tree usable. Files are the tree's, not a cluster's."""
-    for name in DIRECTORIES:
+    for name in _DIRECTORIES.split():
         (root / name).mkdir(parents=True, exist_ok=True)
     for name in ("tmp", "var/tmp"):
         (root / name).chmod(0o1777)

@@ -6,16 +6,16 @@ Plain data, imported by anyone. Versions are those of the suites' own packages.
 from dataclasses import dataclass
 from pathlib import Path
 
-# Raised whenever `dress` or the package list changes what a tree contains: old trees are then left alone and new made.
+# Raised whenever `dress` or the package list changes what a tree contains: new trees are then made beside the old.
 RECIPE = "3"
-SLURM = (
-    "slurmctld slurmd slurmdbd slurm-client slurm-wlm-jwt-plugin munge "
-    "mariadb-server-core mariadb-client-core openssh-server openssh-client"
-).split()
-LOGIN_NODE = (
-    "base-files bash coreutils passwd libc-bin sed grep gawk mawk findutils diffutils tar gzip xz-utils hostname procps "
-    "util-linux bsdutils debianutils iproute2 perl-base python3 less nano vim-tiny ncurses-base ncurses-bin"
-).split()
+_SLURM = """
+slurmctld slurmd slurmdbd slurm-client slurm-wlm-jwt-plugin munge mariadb-server-core mariadb-client-core
+openssh-server openssh-client
+"""
+_LOGIN_NODE = """
+base-files bash coreutils passwd libc-bin sed grep gawk mawk findutils diffutils tar gzip xz-utils hostname procps
+util-linux bsdutils debianutils iproute2 perl-base python3 less nano vim-tiny ncurses-base ncurses-bin
+"""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Image:
 
     @property
     def packages(self) -> list[str]:
-        return sorted(SLURM if self.prefix else SLURM + LOGIN_NODE)
+        return sorted((_SLURM if self.prefix else _SLURM + _LOGIN_NODE).split())
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
-"""The keeper: the one process below which a whole cluster hangs. Run as `python -S -m ...keeper`, standard library only.
+"""The keeper: the one process below which a whole cluster hangs. A program of the standard library only.
 
-It makes the namespaces, becomes PID 1 inside the cluster's root, starts the daemons of `keeper/daemons.json` in order,
-starts again whichever dies, rereads the file on SIGHUP and stops everything in reverse order on SIGTERM. Killing it ends
-everything: the kernel kills all processes of a pid namespace with its PID 1. Without namespaces (`--prefix`) it is a
-subreaper instead and `sweep` ends what a killed keeper left. It writes `keeper/keeper.json`; others only read that.
+It makes the namespaces, becomes PID 1 inside the cluster's root, starts the daemons of `keeper/daemons.json` in
+order, starts again whichever dies, rereads the file on SIGHUP and stops everything in reverse order on SIGTERM.
+Killing it ends everything: the kernel kills all processes of a pid namespace with its PID 1. Without namespaces
+(`--prefix`) it is a subreaper instead, and `space.sweep` ends what a killed keeper left. It writes
+`keeper/keeper.json`; others only read that.
 """
 
+import contextlib
 import json
 import os
 import select
@@ -138,10 +140,8 @@ class Keeper:
         dues = [due - now for due in (daemon.next_due() for daemon in everyone) if due is not None]
         wait = QUICK_S if moving else max(QUICK_S, min([SLOW_S, *dues]))
         select.select([self._wake_read], [], [], wait)
-        try:
+        with contextlib.suppress(BlockingIOError):
             os.read(self._wake_read, 4096)
-        except BlockingIOError:
-            pass
 
     def _stop_all(self) -> None:
         for order in sorted({daemon.spec.order for daemon in self.daemons.values()}, reverse=True):
@@ -257,7 +257,9 @@ def start(home: Path, *, prefix: bool) -> None:
         os.close(receive)
         _keep(home, send, prefix=prefix)
     os.close(send)
-    (home / "keeper/pid.json").write_text(json.dumps({"pid": pid, "start_ticks": linux.start_ticks(pid), "prefix": prefix}))
+    (home / "keeper/pid.json").write_text(
+        json.dumps({"pid": pid, "start_ticks": linux.start_ticks(pid), "prefix": prefix})
+    )
     with os.fdopen(receive) as answers:
         answer = answers.read()
     if answer != "inside":

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from console.errors import Unavailable
 from slurm.provisioners.sandbox.cluster import SYSTEM_UIDS, SandboxCluster, SandboxNode, sockets_of
-from slurm.provisioners.sandbox.daemons import specs_of
 from slurm.provisioners.sandbox.daemon import specs_text
+from slurm.provisioners.sandbox.daemons import specs_of
 from slurm.provisioners.sandbox.keeper import replace_file
 from slurm.provisioners.sandbox.room import Room, room_text
 
@@ -84,7 +84,17 @@ def cgroup_conf(cluster: SandboxCluster) -> str:
 def lay_out(cluster: SandboxCluster, files: Mapping[str, str]) -> None:
     """Write the cluster's directory. `files` holds `slurm.conf` and may replace `gres.conf` and `cgroup.conf`."""
     home = cluster.home
-    for name in ("keeper", "log", "munge", "ssh", "db", "state", "spool", "tmp", *(f"conf/{c}" for c in COPIES)):
+    for name in (
+        "keeper",
+        "log",
+        "munge",
+        "ssh",
+        "db",
+        "state",
+        "spool",
+        "tmp",
+        *(f"conf/{c}" for c in COPIES),
+    ):
         (home / name).mkdir(parents=True, exist_ok=True)
     _own(home / "state", cluster.owner("slurm"), 0o755)
     _own(home / "log", cluster.owner("slurm"), 0o755)
@@ -115,7 +125,9 @@ def write_slurm_files(cluster: SandboxCluster, files: Mapping[str, str], copies:
 
 def read_slurm_files(directory: Path) -> dict[str, str]:
     """The configuration files in a directory by name; empty when there is none."""
-    return {path.name: path.read_text() for path in sorted(directory.glob("*.conf")) if path.name in SLURM_FILES}
+    return {
+        path.name: path.read_text() for path in sorted(directory.glob("*.conf")) if path.name in SLURM_FILES
+    }
 
 
 def write_daemons(cluster: SandboxCluster, only: Collection[str] = ()) -> None:
@@ -219,7 +231,13 @@ def room_of(cluster: SandboxCluster) -> Room:
         ("tmp", "/tmp", own),
         ("keeper", "/run/keeper", own),
     ]
-    run = {"slurm": slurm, "munge": cluster.owner("munge"), "mysqld": cluster.owner("mysql"), "sshd": own, "lock": own}
+    run = {
+        "slurm": slurm,
+        "munge": cluster.owner("munge"),
+        "mysqld": cluster.owner("mysql"),
+        "sshd": own,
+        "lock": own,
+    }
     gpus = max((node.gpus for node in cluster.nodes), default=0)
     # Room for larger nodes added later: a device file cannot be added to a running cluster from outside.
     return Room(
@@ -237,10 +255,18 @@ def system_files(cluster: SandboxCluster) -> dict[str, str]:
     name, uid, gid = cluster.login_user, os.getuid(), os.getgid()
     others = {other: number for other, number in SYSTEM_UIDS.items() if number != uid}
     passwd = [f"{name}:*:{uid}:{gid}:{name}:{cluster.login_home}:/bin/bash"]
-    passwd += [f"{other}:*:{number}:{number}:{other}:/nonexistent:/usr/sbin/nologin" for other, number in others.items()]
-    groups = [f"{name}:x:{gid}:", "tty:x:5:", "users:x:100:"]
+    passwd += [
+        f"{other}:*:{number}:{number}:{other}:/nonexistent:/usr/sbin/nologin"
+        for other, number in others.items()
+    ]
+    groups = [f"{name}:x:{gid}:", "users:x:100:"]
+    if uid == 0:
+        # An ordinary user's namespace has no such group to give a terminal to, and sshd would end the session.
+        groups.append("tty:x:5:")
     groups += [f"{other}:x:{number}:" for other, number in others.items() if number != gid]
-    hosts = " ".join([cluster.controller_host, f"{cluster.name}-login", *(node.name for node in cluster.nodes)])
+    hosts = " ".join(
+        [cluster.controller_host, f"{cluster.name}-login", *(node.name for node in cluster.nodes)]
+    )
     return {
         "/etc/passwd": "\n".join(passwd) + "\n",
         "/etc/group": "\n".join(groups) + "\n",
@@ -289,7 +315,9 @@ def _prefix_directories(cluster: SandboxCluster) -> None:
     sockets = sockets_of(cluster.home)
     sockets.mkdir(mode=0o700, exist_ok=True)
     if sockets.is_symlink() or sockets.stat().st_uid != os.getuid():
-        raise Unavailable(f"{sockets} belongs to somebody else.", "Remove it, or set TMPDIR to a directory of your own.")
+        raise Unavailable(
+            f"{sockets} belongs to somebody else.", "Remove it, or set TMPDIR to a directory of your own."
+        )
     for name in ("slurm", "munge", "mysqld"):
         (sockets / name).mkdir(exist_ok=True)
     (cluster.home / "gpu").mkdir(exist_ok=True)

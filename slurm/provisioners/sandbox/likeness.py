@@ -25,7 +25,8 @@ def image_of(spec: ClusterSpec) -> Image:
     image = IMAGES.get(spec.slurm_version)
     if image is None:
         raise Unavailable(
-            f"The sandbox has no Slurm {spec.slurm_version}.", f"It has {', '.join(i for i in IMAGES if i != 'host')}."
+            f"The sandbox has no Slurm {spec.slurm_version}.",
+            f"It has {', '.join(i for i in IMAGES if i != 'host')}.",
         )
     return image
 
@@ -38,7 +39,9 @@ def likeness(spec: ClusterSpec, ref: ClusterRef, home: Path, tree: Tree) -> Sand
         home=home,
         tree=tree,
         ports=ports,
-        nodes=tuple(_node(group, name, node_ports[name]) for group in spec.groups for name in group.node_names),
+        nodes=tuple(
+            _node(group, name, node_ports[name]) for group in spec.groups for name in group.node_names
+        ),
         public_keys=spec.ssh_keys,
         user_ca_key=ref.ssh_ca,
     )

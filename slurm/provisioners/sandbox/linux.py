@@ -32,7 +32,9 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVA
 MNT_DETACH = 2
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 # glibc has no wrapper for it.
-SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}.get(platform.machine(), 0)
+SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}.get(
+    platform.machine(), 0
+)
 SIOCGIFFLAGS, SIOCSIFFLAGS, SIOCSIFADDR, IFF_UP = 0x8913, 0x8914, 0x8916, 1
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -61,7 +63,13 @@ def unshare_as_user(flags: int) -> None:
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str = "") -> None:
     """mount(2); all paths as this process sees them now."""
-    arguments = (os.fsencode(source), os.fsencode(target), kind.encode(), ctypes.c_ulong(flags), os.fsencode(options))
+    arguments = (
+        os.fsencode(source),
+        os.fsencode(target),
+        kind.encode(),
+        ctypes.c_ulong(flags),
+        os.fsencode(options),
+    )
     _checked(_libc.mount(*arguments), f"mount {kind or 'bind'} {source} on {target}")
 
 

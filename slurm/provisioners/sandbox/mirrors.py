@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-SUITES = frozenset(
-    "buster bullseye bookworm trixie forky sid unstable testing stable oldstable oldoldstable".split()
-)
+_SUITES = "buster bullseye bookworm trixie forky sid unstable testing stable oldstable oldoldstable"
+SUITES = frozenset(_SUITES.split())
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
@@ -49,7 +48,10 @@ def parse_stanzas(text: str) -> list[Source]:
         disabled = fields.get("enabled", "yes").lower() in ("no", "false", "0")
         if disabled or "deb" not in fields.get("types", "").split():
             continue
-        suites, components = tuple(fields.get("suites", "").split()), tuple(fields.get("components", "").split())
+        suites, components = (
+            tuple(fields.get("suites", "").split()),
+            tuple(fields.get("components", "").split()),
+        )
         for uri in fields.get("uris", "").split():
             sources.append(Source(uri, suites, components, fields.get("signed-by", "").strip()))
     return sources

@@ -2,14 +2,16 @@
 
 `ports.json` holds one port for each name (`slurmctld`, `slurmdbd`, `sshd`, `node:NAME`), so a restart, and a node that
 goes and returns, keep theirs. Nothing is reserved in the kernel: two clusters made in the same moment may choose the
-same block, which the second one's daemons would say; the lock on `ports.lock` beside the clusters prevents that.
+same block, which the second one's daemons would say. The lock on `ports.lock` beside the clusters prevents that within
+a console; clusters of different consoles begin to look at different places.
 """
 
 import fcntl
 import json
 import os
 import socket
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,7 +23,9 @@ FIRST, LAST = 17000, 29999
 FIXED = ("slurmctld", "slurmdbd", "sshd")
 
 
-def ports_of(home: Path, nodes: Sequence[str], first: int = FIRST, last: int = LAST) -> tuple[Ports, dict[str, int]]:
+def ports_of(
+    home: Path, nodes: Sequence[str], first: int = FIRST, last: int = LAST
+) -> tuple[Ports, dict[str, int]]:
     """The cluster's ports and its nodes', choosing the missing ones. Raises `Unavailable` when the range is full.
 
     Ports of the other clusters in the same parent directory are left alone even while those clusters are down.
@@ -38,15 +42,18 @@ def ports_of(home: Path, nodes: Sequence[str], first: int = FIRST, last: int = L
     return fixed, {node: known[f"node:{node}"] for node in nodes}
 
 
-def busy_ports(home: Path) -> dict[str, int]:
-    """Ports of this cluster that somebody else listens on; asked before a start."""
-    return {name: port for name, port in _read(home).items() if not _is_free(port)}
+def busy_ports(ports: Mapping[str, int]) -> dict[str, int]:
+    """Those of a cluster that is not up on which somebody listens; asked before a start."""
+    return {name: port for name, port in ports.items() if not _is_free(port)}
 
 
 def _free(count: int, home: Path, known: dict[str, int], first: int, last: int) -> list[int]:
-    taken = set(known.values()).union(*(_read(other).values() for other in home.parent.glob("*") if other != home))
+    taken = set(known.values()).union(
+        *(_read(other).values() for other in home.parent.glob("*") if other != home)
+    )
+    begin = first + zlib.crc32(os.fsencode(home.absolute())) % (last - first + 1)
     found: list[int] = []
-    for port in range(first, last + 1):
+    for port in (*range(begin, last + 1), *range(first, begin)):
         if port not in taken and _is_free(port):
             found.append(port)
             if len(found) == count:

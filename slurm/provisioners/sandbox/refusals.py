@@ -30,12 +30,12 @@ _FUNCTION = re.compile(r"^(?:_[a-z]\w*|[a-z]\w*_[a-z]\w*|cons_tres|select/\w+|ac
 _LINE = re.compile(r'Parse error in file \S*?([\w.]+) line (\d+):?\s*"?\s*([^"]*)"?')
 _PLUGIN = re.compile(r"failed to initialize (\w+) plugin")
 _WORD = re.compile(r"[A-Za-z0-9_/][A-Za-z0-9_./\[\],-]*")
-_COMMON = frozenset(
-    "a all an and at bad be by can can't config configuration couldn't error file files find for found from has have in "
-    "initialize invalid looking name "
-    "ignored is it key latest line match more names needs no node not number of once or parse parsing partition plugin "
-    "process reset resetting specified than the to unable unrecognized used user valid value with".split()
-)
+_FILLERS = """
+a all an and at bad be by can can't config configuration couldn't error file files find for found from has have in
+initialize invalid looking name ignored is it key latest line match more names needs no node not number of once or parse
+parsing partition plugin process reset resetting specified than the to unable unrecognized used user valid value with
+"""
+_COMMON = frozenset(_FILLERS.split())
 
 
 def problems_in(ending: Ending, text: str, *, path: str, daemon: str) -> Iterator[Problem]:
@@ -94,7 +94,9 @@ def _score(words: set[str], line: str) -> int:
     """Two for a key, three for a value; the later of equal lines wins, which is the one Slurm complained about."""
     fields = re.findall(r"([A-Za-z]\w*)\s*=\s*(\S*)", line)
     keys = {key.lower() for key, _ in fields}
-    values = {part for _, value in fields for part in re.split(r"[,;|]", value) if part} | {v for _, v in fields}
+    values = {part for _, value in fields for part in re.split(r"[,;|]", value) if part} | {
+        v for _, v in fields
+    }
     bare = set() if fields else set(line.split())
     # A numbered file is written as a range: /dev/nvidia3 in /dev/nvidia[0-7].
     values |= {word for word in words if word.startswith("/") and f"{word.rstrip('0123456789')}[" in line}

@@ -1,8 +1,9 @@
 """Assemble and enter a cluster's root: tree below, the cluster's own directories above, then pivot into it.
 
-Runs in the child that the keeper forks inside new namespaces; standard library only. After `enter_room` nothing of the
-host's files is reachable. Two forms: an *overlay* (the cluster may write anywhere, the shared tree stays as it is), and
-where the kernel or the file system refuses that, the *plain* form: `/usr` bound from the tree, `/etc` and `/var` copied.
+Runs in the child that the keeper forks inside new namespaces; standard library only. After `enter_room` nothing
+of the host's files is reachable. Two forms: an *overlay* (the cluster may write anywhere, the shared tree stays as
+it is), and where the kernel or the file system refuses that, the *plain* form: `/usr` bound from the tree, `/etc`
+and `/var` copied.
 """
 
 import contextlib
@@ -145,7 +146,13 @@ def _mount_devices(root: Path, gpu_files: int) -> None:
     for name in ("pts", "shm"):
         (dev / name).mkdir()
     group = ",gid=5" if os.getuid() == 0 else ""
-    linux.mount("devpts", str(dev / "pts"), "devpts", linux.MS_NOSUID | linux.MS_NOEXEC, f"newinstance,ptmxmode=0666,mode=620{group}")
+    linux.mount(
+        "devpts",
+        str(dev / "pts"),
+        "devpts",
+        linux.MS_NOSUID | linux.MS_NOEXEC,
+        f"newinstance,ptmxmode=0666,mode=620{group}",
+    )
     linux.mount("tmpfs", str(dev / "shm"), "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "mode=1777")
     links = {"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
     for name, target in links.items():

@@ -18,10 +18,10 @@ from pathlib import Path
 
 from console.errors import Problem, Unavailable
 from slurm.provisioners.sandbox.cluster import Ports, SandboxCluster, SandboxNode, sockets_of
-from slurm.provisioners.sandbox.refusals import problems_in
 from slurm.provisioners.sandbox.daemon import Spec
 from slurm.provisioners.sandbox.daemons import specs_of
 from slurm.provisioners.sandbox.layout import complete_files, lay_out, platform_lines
+from slurm.provisioners.sandbox.refusals import problems_in
 from slurm.provisioners.sandbox.room import remove_directory
 from slurm.provisioners.sandbox.space import run_keeper_module
 from slurm.provisioners.sandbox.trial import Ending, Trial, run_in_turn
@@ -75,7 +75,9 @@ def _problems(endings: list[Ending], files: Mapping[str, str]) -> Iterator[Probl
 def _require(company: list[Trial], endings: list[Ending]) -> None:
     if len(endings) <= len(company):
         words = " ".join(endings[-1].lines[-3:]) if endings else "nothing was started"
-        raise Unavailable(f"The shadow controller could not be tried: {words}", "Try again; if it stays, see the log.")
+        raise Unavailable(
+            f"The shadow controller could not be tried: {words}", "Try again; if it stays, see the log."
+        )
 
 
 def _twin(cluster: SandboxCluster, home: Path) -> SandboxCluster:
@@ -111,8 +113,8 @@ def _remember(cluster: SandboxCluster, twin: SandboxCluster) -> bool:
 def _copy_memory(source: Path, twin: SandboxCluster) -> None:
     content = source.read_bytes()
     if source.name == "clustername":
-        # `name|id`; a controller refuses another cluster's name.
-        content = twin.name.encode() + content[content.find(b"|") :]
+        # `name`, since 24.05 `name|id`; a controller refuses another cluster's name.
+        content = twin.name.encode() + b"".join(content.partition(b"|")[1:])
     target = twin.home / "state" / source.name
     target.write_bytes(content)
     if os.getuid() == 0:

@@ -3,6 +3,7 @@
 import difflib
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -37,6 +38,13 @@ def _part(name: str, daemon: DaemonState | None, kept: bool) -> Part:
     state = STATES.get(daemon.state, PartState.DOWN)
     detail = "" if state is PartState.UP else "\n".join(daemon.last_lines[-5:])
     return Part(kind, shown, state, since, detail, daemon.restarts)
+
+
+def unsettled(parts: tuple[Part, ...], why: str) -> tuple[Part, ...]:
+    """The controller is up and still has something to put right."""
+    return tuple(
+        replace(part, state=PartState.STARTING, detail=why) if part.kind == "controller" else part for part in parts
+    )
 
 
 def machine_state_of(state: Keeping | None) -> Callable[[str], str]:
@@ -74,14 +82,16 @@ def _diff(applied: str, found: str, name: str) -> str:
 
 
 def news_of(home: Path, state: Keeping) -> tuple[str, ...]:
-    """What died since this was last asked, each once. The keeper starts it again by itself."""
+    """What died since this was last asked and is not all back yet, each once. The keeper starts it by itself."""
     path = home / "told.json"
     told: dict[str, int] = json.loads(path.read_text()) if path.exists() else {}
     now = {daemon.name: daemon.restarts for daemon in state.daemons}
-    died = [daemon for daemon in state.daemons if daemon.restarts > told.get(daemon.name, 0)]
     if now != told:
         replace_file(path, json.dumps(now))
-    return tuple(f"{daemon.name} ended{_how(daemon)} and was started again." for daemon in died)
+    if state.is_settled:
+        return ()
+    died = [daemon for daemon in state.daemons if daemon.restarts > told.get(daemon.name, 0)]
+    return tuple(f"{daemon.name} ended{_how(daemon)} and is started again." for daemon in died)
 
 
 def _how(daemon: DaemonState) -> str:

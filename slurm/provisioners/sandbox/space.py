@@ -78,7 +78,9 @@ def keeping(home: Path) -> Keeping | None:
     if facts["start_ticks"] != linux.start_ticks(pid):
         return Keeping(pid, "", ())
     names = ("name", "state", "pid", "since", "restarts", "epoch")
-    daemons = [DaemonState(**{n: d[n] for n in names}, last_lines=tuple(d["last_lines"])) for d in facts["daemons"]]
+    daemons = [
+        DaemonState(**{n: d[n] for n in names}, last_lines=tuple(d["last_lines"])) for d in facts["daemons"]
+    ]
     return Keeping(pid, facts["form"], tuple(daemons))
 
 
@@ -89,13 +91,13 @@ def start_keeper(home: Path, *, prefix: bool) -> int:
     """
     if pid := keeper_pid(home):
         return pid
-    kill_marked(*marks_of(home))
+    sweep(home)
     empty_directory(home / "tmp")
     done = run_keeper_module("start", home, *(["--prefix"] if prefix else []))
     if done.returncode:
         raise Unavailable(
             f"The sandbox in {home} could not be entered: {done.stderr.strip()}",
-            "See the note on namespaces in the README; the host image needs none.",
+            f"Details are in {home}/keeper/keeper.log; the image `host` needs no namespaces.",
         )
     pid = keeper_pid(home)
     if pid is None:
@@ -111,8 +113,13 @@ def stop_keeper(home: Path, limit_s: float = 40.0) -> None:
         if not wait_until(lambda: keeper_pid(home) is None, limit_s):
             os.kill(pid, signal.SIGKILL)
             wait_until(lambda: keeper_pid(home) is None, 5.0)
-    kill_marked(*marks_of(home))
+    sweep(home)
     shutil.rmtree(sockets_of(home), ignore_errors=True)
+
+
+def sweep(home: Path) -> None:
+    """End what a killed keeper left; only where it had no namespaces can there be anything."""
+    wait_until(lambda: kill_marked(*marks_of(home)) == 0, 5.0)
 
 
 def reload_keeper(home: Path) -> None:
@@ -136,7 +143,11 @@ def command_prefix(home: Path, user: str = "") -> list[str]:
         return ["/usr/bin/env", *(f"{name}={value}" for name, value in env.items())]
     own_user = ["--user", "--preserve-credentials"] if os.getuid() else []
     enter = ["nsenter", f"--target={pid}", *own_user, "--mount", "--uts", "--pid", "--root", "--wd", "--"]
-    become = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "--"] if user and not own_user else []
+    become = (
+        ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "--"]
+        if user and not own_user
+        else []
+    )
     return enter + become
 
 
@@ -171,10 +182,14 @@ def signal_inside(home: Path, name: str, pids: Sequence[int]) -> None:
         run_inside(home, ["kill", f"-{name}", *(str(pid) for pid in pids)])
 
 
-def run_keeper_module(action: str, home: Path, *options: str, limit_s: float = 20.0) -> "subprocess.CompletedProcess[str]":
+def run_keeper_module(
+    action: str, home: Path, *options: str, limit_s: float = 20.0
+) -> "subprocess.CompletedProcess[str]":
     """The keeper's own program on the bare standard library, from the directory that holds this package."""
     command = [sys.executable, "-S", "-E", "-s", "-m", KEEPER, action, str(home), *options]
-    return subprocess.run(command, cwd=PACKAGE_ROOT, capture_output=True, text=True, check=False, timeout=limit_s)
+    return subprocess.run(
+        command, cwd=PACKAGE_ROOT, capture_output=True, text=True, check=False, timeout=limit_s
+    )
 
 
 @lru_cache(maxsize=1)

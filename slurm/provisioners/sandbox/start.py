@@ -14,6 +14,7 @@ from slurm.provisioners.sandbox.space import (
     keeper_pid,
     keeping,
     start_keeper,
+    sweep,
     wait_until,
     write_command_environment,
 )
@@ -26,6 +27,7 @@ def begin_cluster(cluster: SandboxCluster, files: Mapping[str, str]) -> None:
     """
     if keeper_pid(cluster.home):
         return
+    sweep(cluster.home)
     lay_out(cluster, files)
     write_command_environment(cluster)
     _check_ports(cluster)
@@ -33,7 +35,7 @@ def begin_cluster(cluster: SandboxCluster, files: Mapping[str, str]) -> None:
 
 
 def start_cluster(cluster: SandboxCluster, files: Mapping[str, str], limit_s: float = 60.0) -> None:
-    """Begin, and wait until every daemon is up. Raises `Unavailable` naming the first that is not, with its last words."""
+    """Begin, and wait until every daemon is up. Raises `Unavailable` with the last words of the first that is not."""
     begin_cluster(cluster, files)
     if not wait_until(lambda: is_up(cluster), limit_s):
         raise Unavailable(f"{cluster.name} did not come up within {limit_s:g} s: {laggard(cluster)}")
@@ -51,11 +53,14 @@ def laggard(cluster: SandboxCluster) -> str:
     if state is None:
         return f"its keeper has ended; see {cluster.home}/keeper/keeper.log"
     late = next((daemon for daemon in state.daemons if daemon.state != "up"), None)
-    return f"{late.name} is {late.state}. {' '.join(late.last_lines[-3:])}" if late else "no daemon has reported"
+    return (
+        f"{late.name} is {late.state}. {' '.join(late.last_lines[-3:])}" if late else "no daemon has reported"
+    )
 
 
 def _check_ports(cluster: SandboxCluster) -> None:
-    if busy := busy_ports(cluster.home):
+    ports = {**vars(cluster.ports), **{node.name: node.port for node in cluster.nodes}}
+    if busy := busy_ports(ports):
         name, port = next(iter(busy.items()))
         raise Unavailable(
             f"Port {port}, which {cluster.name} uses for {name}, is taken by another process.",

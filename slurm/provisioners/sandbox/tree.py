@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from console.errors import Unavailable
-from slurm.provisioners.sandbox.apt import Apt, apt_for
+from slurm.provisioners.sandbox.apt import apt_for
 from slurm.provisioners.sandbox.dress import dress_root, link_slurm_binaries, prepare_root
 from slurm.provisioners.sandbox.images import RECIPE, Image, Tree
 
@@ -105,7 +105,12 @@ def _unpack(image: Image, files: list[Path], home: Path, versions: dict[str, str
         with ThreadPoolExecutor(max_workers=2) as pool:
             list(pool.map(lambda file: _extract(file, root), files))
         link_slurm_binaries(root) if image.prefix else dress_root(root)
-    facts = {"image": image.name, "slurm_version": _slurm_version(versions), "packages": versions, "recipe": RECIPE}
+    facts = {
+        "image": image.name,
+        "slurm_version": _slurm_version(versions),
+        "packages": versions,
+        "recipe": RECIPE,
+    }
     (building / "tree.json").write_text(json.dumps(facts, indent=1))
     building.rename(home)
 

@@ -88,7 +88,14 @@ def _try_inside(home: Path) -> str:
 
 def _trial(entry: dict[str, Any]) -> Trial:
     user = entry.pop("user")
-    return Trial(**{**entry, "argv": tuple(entry["argv"]), "ready_argv": tuple(entry["ready_argv"]), "user": user and tuple(user)})
+    return Trial(
+        **{
+            **entry,
+            "argv": tuple(entry["argv"]),
+            "ready_argv": tuple(entry["ready_argv"]),
+            "user": user and tuple(user),
+        }
+    )
 
 
 def run_in_turn(trials: list[Trial]) -> list[Ending]:
@@ -161,7 +168,9 @@ class _Asking:
         if self.client is None and self.spec.is_ready():
             if not self.argv:
                 return True
-            self.client = os.pidfd_open(fork_command(self.argv, replace(self.spec, log=os.devnull, user=None)))
+            self.client = os.pidfd_open(
+                fork_command(self.argv, replace(self.spec, log=os.devnull, user=None))
+            )
         if self.client is not None and select.select([self.client], [], [], 0)[0]:
             result = os.waitid(os.P_PIDFD, self.client, os.WEXITED)
             os.close(self.client)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from console.errors import Unavailable
 from slurm.provisioners.sandbox.__main__ import sample_cluster, sample_files
 from slurm.provisioners.sandbox.cluster import SandboxCluster
 from slurm.provisioners.sandbox.images import DEFAULT_IMAGE, IMAGES, Tree
@@ -56,7 +57,11 @@ def until_running(cluster: SandboxCluster, job: str) -> None:
 
 
 def node_states(cluster: SandboxCluster) -> dict[str, str]:
-    done = run_inside(cluster.home, ["sinfo", "-h", "-N", "-o", "%N %T"])
+    """Empty while the controller does not answer."""
+    try:
+        done = run_inside(cluster.home, ["sinfo", "-h", "-N", "-o", "%N %T"])
+    except Unavailable:
+        return {}
     return dict(line.split() for line in done.stdout.splitlines()) if done.returncode == 0 else {}
 
 

@@ -1,16 +1,19 @@
 """New files reach a live cluster; bad ones are taken back; nodes come and go; jobs go on throughout."""
 
+import contextlib
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
 
 from console.errors import Rejected
 from slurm.provisioners.sandbox.__main__ import sample_files
-from slurm.provisioners.sandbox.apply import apply_files
+from slurm.provisioners.sandbox.apply import APPLYING, apply_files
 from slurm.provisioners.sandbox.cluster import SandboxCluster, SandboxNode
 from slurm.provisioners.sandbox.ports import ports_of
 from slurm.provisioners.sandbox.space import keeping, run_inside, wait_until
-from tests.slurm.sandbox.conftest import node_states, pid_of, slurm, submit, until_running
+from tests.slurm.sandbox.conftest import job_state, node_states, pid_of, slurm, submit, until_running
 
 
 def quiet(_sentence: str) -> None:
@@ -55,7 +58,9 @@ def test_a_bad_file_that_nobody_checked_is_taken_back(
 ) -> None:
     good = sample_files(cluster)
     apply_files(cluster, good, quiet)
-    workers = {d.name: d.pid for d in (keeping(cluster.home) or pytest.fail()).daemons if d.name != "slurmctld"}
+    workers = {
+        d.name: d.pid for d in (keeping(cluster.home) or pytest.fail()).daemons if d.name != "slurmctld"
+    }
     with pytest.raises(Rejected) as refused:
         apply_files(cluster, {"slurm.conf": good["slurm.conf"] + line + "\n"}, quiet, restart=restart)
     assert [problem.line for problem in refused.value.problems] == [len(good["slurm.conf"].splitlines()) + 1]
@@ -79,8 +84,47 @@ def test_nodes_come_and_go(cluster: SandboxCluster, running_job: str) -> None:
 
     apply_files(cluster, sample_files(cluster), quiet)
     assert "slinky-7" not in node_states(cluster)
-    assert wait_until(lambda: run_inside(cluster.home, ["pgrep", "-f", "sleep 4242|slurmd -D -N slinky-7"]).returncode, 10)
+    assert wait_until(
+        lambda: run_inside(cluster.home, ["pgrep", "-f", "sleep 4242|slurmd -D -N slinky-7"]).returncode, 10
+    )
     state = keeping(cluster.home)
     assert state and state.daemon("slurmd-slinky-7") is None
     run_inside(cluster.home, ["scancel", job])
 
+
+APPLY = """
+import sys
+from pathlib import Path
+from slurm.provisioners.sandbox.__main__ import sample_cluster, sample_files
+from slurm.provisioners.sandbox.apply import apply_files
+from slurm.provisioners.sandbox.images import IMAGES
+from slurm.provisioners.sandbox.tree import build_tree
+home, wait = Path(sys.argv[1]), sys.argv[2]
+cluster = sample_cluster(home, build_tree(IMAGES["24.11"]), gpu_nodes=3, cpu_nodes=1)
+text = sample_files(cluster)["slurm.conf"].replace("KillWait=5", f"KillWait={wait}")
+print("begun", flush=True)
+apply_files(cluster, {"slurm.conf": text}, lambda _: None, restart=int(wait) % 2 == 0)
+"""
+
+
+def test_an_apply_killed_anywhere_leaves_a_cluster_that_the_next_one_makes_right(
+    cluster: SandboxCluster, running_job: str
+) -> None:
+    """Killed after each of many moments; then the old files and the new ones can both be had."""
+    for number in range(10):
+        worker = subprocess.Popen(
+            [sys.executable, "-c", APPLY, str(cluster.home), str(20 + number)], stdout=subprocess.PIPE
+        )
+        assert worker.stdout and worker.stdout.readline()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            worker.wait(0.15 * number)
+        worker.kill()
+        worker.wait()
+        assert job_state(cluster, running_job) in ("RUNNING", "")
+    apply_files(cluster, sample_files(cluster), quiet)
+    assert config(cluster, "KillWait") == "5 sec"
+    for copy in ("clients", "controller", "workers"):
+        assert (cluster.home / "conf" / copy / "slurm.conf").read_text() == sample_files(cluster)[
+            "slurm.conf"
+        ]
+    assert not (cluster.home / APPLYING).exists()

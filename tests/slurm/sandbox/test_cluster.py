@@ -3,6 +3,7 @@
 import os
 import subprocess
 import time
+from pathlib import Path
 
 from slurm.provisioners.sandbox.cluster import SandboxCluster
 from slurm.provisioners.sandbox.space import command_prefix, keeper_pid, run_inside, wait_until
@@ -22,7 +23,10 @@ def test_each_task_runs_on_a_machine_of_its_node_s_name(cluster: SandboxCluster)
 
 
 def test_a_job_sees_the_gpus_it_asked_for(cluster: SandboxCluster) -> None:
-    assert slurm(cluster, "srun", "-t1", "-w", "slinky-1", "--gres=gpu:2", "printenv", "CUDA_VISIBLE_DEVICES") == "0,1"
+    assert (
+        slurm(cluster, "srun", "-t1", "-w", "slinky-1", "--gres=gpu:2", "printenv", "CUDA_VISIBLE_DEVICES")
+        == "0,1"
+    )
 
 
 def test_a_finished_batch_job_is_in_accounting_with_its_gpus(cluster: SandboxCluster) -> None:
@@ -64,7 +68,7 @@ def test_the_daemons_fit_a_laptop(cluster: SandboxCluster) -> None:
     kib = {f"{index}-{line.split()[1]}": int(line.split()[0]) for index, line in enumerate(listing)}
     assert sum(kib.values()) < 350 * 1024, kib
     pid = keeper_pid(cluster.home)
-    status = open(f"/proc/{pid}/status").read()
+    status = Path(f"/proc/{pid}/status").read_text()
     assert int(status.split("VmRSS:")[1].split()[0]) < 20 * 1024
 
 

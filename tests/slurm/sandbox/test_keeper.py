@@ -10,7 +10,14 @@ import pytest
 from slurm.provisioners.sandbox.__main__ import sample_cluster, sample_files
 from slurm.provisioners.sandbox.cluster import SandboxCluster
 from slurm.provisioners.sandbox.images import Tree
-from slurm.provisioners.sandbox.space import keeper_pid, keeping, run_inside, start_keeper, stop_keeper, wait_until
+from slurm.provisioners.sandbox.space import (
+    keeper_pid,
+    keeping,
+    run_inside,
+    start_keeper,
+    stop_keeper,
+    wait_until,
+)
 from slurm.provisioners.sandbox.start import start_cluster
 from tests.slurm.sandbox.conftest import (
     job_state,
@@ -26,7 +33,9 @@ DAEMONS = ["munged", "mariadbd", "slurmdbd", "slurmctld", "slurmd-slinky-0", "ss
 
 
 @pytest.mark.parametrize("name", DAEMONS)
-def test_a_killed_daemon_is_back_and_the_job_goes_on(cluster: SandboxCluster, running_job: str, name: str) -> None:
+def test_a_killed_daemon_is_back_and_the_job_goes_on(
+    cluster: SandboxCluster, running_job: str, name: str
+) -> None:
     before = {daemon.name: daemon.pid for daemon in _daemons(cluster)}
     began = time.monotonic()
     slurm(cluster, "kill", "-9", str(before[name]))

@@ -1,4 +1,4 @@
-"""The login node takes keys and the console's certificates, and nothing else, on a terminal where Slurm's commands work."""
+"""The login node takes keys and the console's certificates, and nothing else; Slurm's commands work there."""
 
 import asyncio
 from collections.abc import Iterator
@@ -46,7 +46,9 @@ def connect(cluster: SandboxCluster, key: object, certificate: object = None) ->
 
 def certificate(principal: str) -> tuple[asyncssh.SSHKey, asyncssh.SSHCertificate]:
     key = asyncssh.generate_private_key("ssh-ed25519")
-    return key, AUTHORITY.generate_user_certificate(key, "console:ada", principals=[principal], valid_before="+5m")
+    return key, AUTHORITY.generate_user_certificate(
+        key, "console:ada", principals=[principal], valid_before="+5m"
+    )
 
 
 def test_a_key_of_the_spec_may_sign_in_and_sees_the_cluster(login: SandboxCluster) -> None:

@@ -3,6 +3,7 @@
 As root, the ordinary user is played by `nobody` under setpriv, with a copy of the package that it can read.
 """
 
+import asyncio
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import asyncssh
 import pytest
 
 from slurm.provisioners.sandbox.__main__ import sample_cluster, sample_files
@@ -21,7 +23,7 @@ from slurm.provisioners.sandbox.shadow import shadow_check
 from slurm.provisioners.sandbox.space import keeper_pid, keeping, stop_keeper, wait_until
 from slurm.provisioners.sandbox.start import start_cluster
 from slurm.provisioners.sandbox.tree import build_tree, cache_home
-from tests.slurm.sandbox.conftest import job_state, pid_of, slurm, submit, until_idle, until_running
+from tests.slurm.sandbox.conftest import node_states, pid_of, slurm, submit, until_idle, until_running
 
 NOBODY = 65534
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -39,6 +41,9 @@ class OrdinaryUser:
             target.parent.mkdir(parents=True, exist_ok=True)
             source = REPOSITORY / part
             (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
+        self.key = asyncssh.generate_private_key("ssh-ed25519")
+        (home / ".ssh").mkdir()
+        self.key.write_public_key(home / ".ssh/id_ed25519.pub")
         self._own_cache()
         self.python = next(filter(self._can_run, ("python3", "/usr/bin/python3")), "")
 
@@ -47,7 +52,11 @@ class OrdinaryUser:
         return NOBODY if os.getuid() == 0 else os.getuid()
 
     def run(self, *words: str, limit_s: float = 110) -> "subprocess.CompletedProcess[str]":
-        become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] if os.getuid() == 0 else []
+        become = (
+            ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+            if os.getuid() == 0
+            else []
+        )
         command = [*become, self.python, "-m", "slurm.provisioners.sandbox", *words]
         env = {"PATH": os.environ["PATH"], "HOME": str(self.home), "XDG_CACHE_HOME": str(self.cache)}
         env["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -75,7 +84,14 @@ class OrdinaryUser:
             for package in (cache_home() / "debs").glob("*.deb"):
                 shutil.copy(package, debs)
         if os.getuid() == 0:
-            for path in (self.home, self.cache, self.cache / "quarterdeck", debs, *debs.iterdir()):
+            for path in (
+                self.home,
+                self.home / ".ssh",
+                self.cache,
+                self.cache / "quarterdeck",
+                debs,
+                *debs.iterdir(),
+            ):
                 os.chown(path, NOBODY, NOBODY)
 
 
@@ -104,8 +120,9 @@ def test_an_ordinary_user_has_a_cluster_in_a_root_of_its_own(ordinary: OrdinaryU
     assert "(overlay)" in up.stdout
     assert ordinary.inside(place, "srun", "-t1", "-w", "slinky-1", "--gres=gpu:2", "hostname") == "slinky-1"
     assert ordinary.inside(place, "id", "-u") == str(ordinary.uid)
-    assert ordinary.inside(place, "sh", "-c", "cd ~ && pwd").startswith(("/home/", "/root"))
+    assert ordinary.inside(place, "sh", "-c", "eval cd ~$(id -un) && pwd").startswith("/home/")
     assert "trixie" in ordinary.inside(place, "cat", "/etc/os-release")
+    assert asyncio.run(_sign_in(ordinary, place)) == (f"{place.name}-login", "40 100")
     assert "CapEff:\t0000000000000000" in ordinary.inside(place, "cat", "/proc/self/status")
     keeper = int(json.loads((place / "keeper/pid.json").read_text())["pid"])
     os.kill(keeper, signal.SIGKILL)
@@ -120,7 +137,9 @@ def test_an_ordinary_user_needs_no_namespaces(ordinary: OrdinaryUser, place: Pat
 
 
 def test_without_namespaces_files_are_checked_applied_and_taken_back(tmp_path: Path) -> None:
-    made = sample_cluster(tmp_path / "plain", build_tree(HOST_PREFIX), gpu_nodes=1, cpu_nodes=1, first_port=22400)
+    made = sample_cluster(
+        tmp_path / "plain", build_tree(HOST_PREFIX), gpu_nodes=1, cpu_nodes=1, first_port=22400
+    )
     good = sample_files(made)
     start_cluster(made, good)
     try:
@@ -138,13 +157,35 @@ def test_without_namespaces_files_are_checked_applied_and_taken_back(tmp_path: P
         os.kill(before, signal.SIGKILL)
         assert wait_until(lambda: _new_pid(made.home, "slurmctld") not in (None, before), 10)
         os.kill(keeper_pid(made.home) or 0, signal.SIGKILL)
+        assert wait_until(lambda: keeper_pid(made.home) is None, 5)
         start_cluster(made, good)
-        until_idle(made)
-        assert job_state(made, job) in ("PENDING", "RUNNING", "COMPLETING", "")
+        assert wait_until(
+            lambda: set(node_states(made).values()) <= {"idle", "mixed"} and node_states(made), 20
+        )
         assert job in slurm(made, "sacct", "-X", "-n", "-P", "-o", "JobID").split()
     finally:
         stop_keeper(made.home)
     assert not _holds(made.home)
+
+
+async def _sign_in(ordinary: OrdinaryUser, place: Path) -> tuple[str, str]:
+    """The host's name and the terminal's size as a shell of the login node tells them."""
+    port = json.loads((place / "ports.json").read_text())["sshd"]
+    name = ordinary.inside(place, "id", "-un")
+    async with asyncssh.connect(
+        "127.0.0.1",
+        port,
+        username=name,
+        client_keys=[ordinary.key],
+        known_hosts=None,
+        config=None,
+        agent_path=None,
+    ) as connection:
+        done = await connection.run(
+            "hostname; stty size", term_type="xterm-256color", term_size=(100, 40), check=True
+        )
+    host, size = str(done.stdout).split("\r\n")[:2]
+    return host, size
 
 
 def _new_pid(home: Path, name: str) -> int | None:

@@ -27,6 +27,11 @@ from tests.slurm.terminal.sshd import Sshd, free_port, make_sshd, wait_for_port
 ROOT = Path(__file__).resolve().parents[3]
 
 
+@pytest.fixture(autouse=True)
+def _empty_memories() -> None:
+    """Not here: the channel layer is the real one, which the web process listens to."""
+
+
 @pytest.fixture(scope="session")
 def sshd() -> Iterator[Sshd]:
     """One for all tests; `trust` says whose certificates it takes, and it reads that anew for each sign-in."""

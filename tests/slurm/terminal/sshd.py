@@ -91,7 +91,9 @@ def make_sshd(scratch: Path, ca: str, port: int) -> Sshd:
         f"{LOGIN}:x:{uid}:{gid}::/mnt/home:/bin/bash\n{root}sshd:x:103:65534::/run/sshd:/usr/sbin/nologin\n"
         "nobody:x:65534:65534::/:/usr/sbin/nologin\n"
     )
-    (scratch / "etc/group").write_text(f"{LOGIN}:x:{gid}:\nnogroup:x:65534:\ntty:x:5:\n")
+    # Without root there is but one group to give a pty to; without a group `tty` sshd takes the person's own.
+    tty = "tty:x:5:\n" if uid == 0 else ""
+    (scratch / "etc/group").write_text(f"{LOGIN}:x:{gid}:\nnogroup:x:65534:\n{tty}")
     (scratch / "ca.pub").write_text(ca + "\n")
     host_key = _write_key(scratch / "host_ed25519")
     (scratch / "home/.bashrc").write_text("PS1='ready> '\n")

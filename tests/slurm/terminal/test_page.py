@@ -11,7 +11,7 @@ from clusters.lifecycle import Status
 from clusters.models import Cluster
 from console.models import Membership
 from console.roles import Role
-from tests.slurm.terminal.conftest import Console, session_of
+from tests.slurm.terminal.conftest import ROOT, Console, session_of
 
 # What the screen shows, line by line, from xterm's own buffer.
 SHOWN = """() => { const b = document.getElementById("terminal").terminal.buffer.active;
@@ -168,13 +168,24 @@ def test_page_that_answers_old_questions_types_nothing(tab: Tab) -> None:
     assert ";1R" not in tab.shown and "R: command" not in tab.shown
 
 
+@pytest.mark.parametrize("tab", [WIDE, PHONE], indirect=True)
+def test_axe_finds_nothing_serious(tab: Tab) -> None:
+    tab.expect_state("Connected")
+    tab.page.evaluate((ROOT / "static/vendor/axe/axe.min.js").read_text())
+    found = tab.page.evaluate(
+        "axe.run('#terminal').then(r => r.violations.map(v => [v.impact, v.id, v.nodes[0].html]))"
+    )
+    tab.complaints.clear()  # of axe itself, which styles elements
+    assert [each for each in found if each[0] in ("serious", "critical")] == []
+
+
 @pytest.mark.parametrize("tab", [PHONE], indirect=True)
 def test_phone_has_the_keys_that_its_keyboard_lacks(tab: Tab) -> None:
     tab.expect_state("Connected")
     tab.type("echo first")
     tab.wait_for("^first$")
     tab.page.keyboard.type("cat")
-    tab.page.get_by_role("button", name="Control").tap()
+    tab.page.get_by_role("button", name="Ctrl").tap()
     tab.page.keyboard.type("u")
     tab.page.get_by_role("button", name="Up").tap()
     tab.page.keyboard.press("Enter")

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from clusters import authority
+from console.errors import Unavailable
 from slurm.authority import certificate
 from slurm.terminal import wire
 from slurm.terminal.limits import Limits
@@ -41,7 +42,21 @@ class Nowhere:
     async def leave(self, path: str) -> None: ...
 
 
+class Away(Nowhere):
+    """Redis does not answer."""
+
+    async def beat(self, path: str, sessions: list[tuple[str, Place]]) -> None:
+        raise Unavailable("Redis does not answer.")
+
+    async def forget(self, session: str) -> None:
+        raise Unavailable("Redis does not answer.")
+
+    leave = forget
+
+
 class Journal:
+    """The audit trail's lines."""
+
     def __init__(self) -> None:
         self.lines: list[tuple[str, str]] = []
 
@@ -55,10 +70,10 @@ class Journal:
 class Rig:
     """A running worker and the connections made to it."""
 
-    def __init__(self, path: Path, sshd: Sshd, limits: Limits | None) -> None:
+    def __init__(self, path: Path, sshd: Sshd, limits: Limits | None, registry: Nowhere) -> None:
         self.sshd = sshd
         self.journal = Journal()
-        self.worker = Worker(path, Nowhere(), self.journal, limits)  # type: ignore[arg-type]
+        self.worker = Worker(path, registry, self.journal, limits)  # type: ignore[arg-type]
 
     async def link(self) -> Link:
         return Link(*await asyncio.open_unix_connection(str(self.worker.path)))
@@ -87,8 +102,10 @@ def ca(monkeypatch: pytest.MonkeyPatch, sshd: Sshd) -> Ed25519PrivateKey:
 
 
 @contextlib.asynccontextmanager
-async def rig(tmp_path: Path, sshd: Sshd, limits: Limits | None = None) -> AsyncIterator[Rig]:
-    made = Rig(tmp_path / "w.sock", sshd, limits)
+async def rig(
+    tmp_path: Path, sshd: Sshd, limits: Limits | None = None, registry: type[Nowhere] = Nowhere
+) -> AsyncIterator[Rig]:
+    made = Rig(tmp_path / "w.sock", sshd, limits, registry())
     serving = asyncio.create_task(made.worker.serve())
     while not made.worker.path.exists():
         await asyncio.sleep(0.01)
@@ -191,6 +208,18 @@ def test_login_node_that_does_not_listen_is_said_to_be_unreachable(
         async with rig(tmp_path, sshd) as made:
             _, refused = await made.opened(port=1)
             assert refused["code"] == "unreachable"
+
+    run(work())
+
+
+def test_open_terminals_go_on_while_redis_is_away(ca: object, sshd: Sshd, tmp_path: Path) -> None:
+    async def work() -> None:
+        async with rig(tmp_path, sshd, registry=Away) as made:
+            link, ready = await made.opened()
+            assert ready["kind"] == Kind.READY
+            await until(link, b"ready> ")
+            link.send(wire.frame(Kind.INPUT, b"exit\n"))
+            assert (await said(link, Kind.ENDED))["code"] == "exit"
 
     run(work())
 

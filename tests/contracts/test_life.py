@@ -1,0 +1,144 @@
+"""The pipeline and the watcher over real daemons: a cluster created, changed, broken, rolled back and ended."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from django.conf import settings
+
+from clusters import changes
+from clusters.lifecycle import Status
+from clusters.machine import ChangeStatus
+from clusters.models import Change, Cluster
+from clusters.run import run
+from clusters.spec import ClusterSpec
+from clusters.watch import watch_once
+from slurm.provisioners.sandbox.adapter import Sandbox
+from tests.cast import Cast, the_cast, the_region
+from tests.clusters.polling import until
+from tests.contracts.platforms import CPU, GPU, SPEC, SandboxPlatform
+
+pytestmark = [pytest.mark.django_db, pytest.mark.timeout(300)]
+S = ChangeStatus
+GPU_SHAPE, CPU_SHAPE = replace(GPU, plan="gpu-8x"), replace(CPU, plan="cpu-16")
+LIFE = replace(
+    SPEC,
+    name="life",
+    groups=(replace(SPEC.groups[0], shape=GPU_SHAPE), replace(SPEC.groups[1], shape=CPU_SHAPE)),
+)
+
+
+@pytest.fixture
+def cast() -> Cast:
+    return the_cast()
+
+
+@pytest.fixture
+def cluster(cast: Cast, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A created cluster of the sandbox. Ended afterwards whatever the test has met."""
+    kept, settings.VAR_DIR = settings.VAR_DIR, tmp_path_factory.mktemp("life")
+    region = the_region()
+    region.provisioner = "sandbox"
+    region.save()
+    for shape in (GPU_SHAPE, CPU_SHAPE):
+        region.plans.filter(slug=shape.plan).update(
+            gpus=shape.gpus, cpus=shape.cpus, memory_mib=shape.memory_mib, gpu_model=shape.gpu_model
+        )
+    cluster = changes.create_cluster(cast.team, region, LIFE, by=cast.ada)
+    try:
+        change = carry(cluster.changes.get())
+        assert change.status == S.COMMITTED, said(change)
+        yield fresh(cluster)
+    finally:
+        cluster.provisioner.terminate(lambda text: None)
+        cluster.provisioner.destroy(lambda text: None)
+        settings.VAR_DIR = kept
+
+
+def fresh(cluster: Cluster) -> Cluster:
+    return Cluster.objects.select_related("team", "region", "revision").get(pk=cluster.pk)
+
+
+def carry(change: Change) -> Change:
+    run(change.pk)
+    return Change.objects.get(pk=change.pk)
+
+
+def said(change: Change) -> str:
+    return "\n".join(change.lines.values_list("text", flat=True))
+
+
+def edit(cluster: Cluster, cast: Cast, spec: ClusterSpec) -> Change:
+    return carry(changes.propose(cluster, spec, base=cluster.revision.number, by=cast.ada))
+
+
+def ask(cluster: Cluster, *argv: str) -> str:
+    done = cluster.provisioner.executor().run(argv)
+    assert done.code == 0, done.stderr
+    return done.stdout.decode()
+
+
+def a_running_job(cluster: Cluster) -> str:
+    job = ask(cluster, "sbatch", "--parsable", "-p", "all", "-o", "/dev/null", "--wrap", "sleep 300").strip()
+    assert until(lambda: job_state(cluster, job) == "RUNNING", 20), job_state(cluster, job)
+    return job
+
+
+def job_state(cluster: Cluster, job: str) -> str:
+    return ask(cluster, "squeue", "-h", "-o", "%T", "-j", job).strip()
+
+
+# What kills or is refused by a real controller; no check is asked, so the controller is the first to read it.
+UNREADABLE = (
+    "FooBar=1",
+    "SlurmctldTimeout=abc",
+    "SelectType=select/nope",
+    "SchedulerType=sched/nonsense",
+    "AccountingStorageEnforce=bogus",
+    "garbage words here",
+)
+
+
+def test_a_cluster_is_created_changed_and_ended(cluster, cast):
+    watch_once(cluster)
+    assert cluster.status == Status.RUNNING
+    assert set(cluster.nodes.values_list("name", flat=True)) == set(LIFE.node_names)
+
+    longer = LIFE.with_partitions((replace(LIFE.partitions[0], max_time_minutes=90),))
+    change = edit(cluster, cast, longer)
+    assert change.status == S.COMMITTED, said(change)
+    assert "MaxTime=01:30:00" in ask(cluster, "scontrol", "show", "partition", "debug")
+
+    bad = longer.with_slurm_conf(f"# kept\n{SandboxPlatform.bad_line}\n")
+    change = edit(fresh(cluster), cast, bad)
+    assert change.status == S.REJECTED, said(change)
+    assert change.problems[0]["line"] == 2
+
+    change = carry(changes.terminate(fresh(cluster), by=cast.ada))
+    assert change.status == S.COMMITTED, said(change)
+    assert fresh(cluster).status == Status.TERMINATED
+    assert not cluster.nodes.exists()
+
+
+def test_what_slips_through_every_check_is_rolled_back_and_jobs_go_on(cluster, cast, monkeypatch):
+    monkeypatch.setattr(Sandbox, "check", lambda self, spec, shadow=True: ())
+    job = a_running_job(cluster)
+    for line in UNREADABLE:
+        change = edit(fresh(cluster), cast, LIFE.with_slurm_conf(f"{LIFE.slurm_conf}{line}\n"))
+        assert change.status == S.ROLLED_BACK, f"{line}: {said(change)}"
+        assert change.why
+        assert fresh(cluster).revision.number == 1
+        assert cluster.provisioner.judge(LIFE).verdict == "done"
+        assert job_state(cluster, job) == "RUNNING"
+
+
+def test_a_job_that_ended_with_the_cluster_is_queued_again(cluster):
+    job = a_running_job(cluster)
+    platform = SandboxPlatform(cluster.provisioner)
+    platform.fall_over()
+
+    def is_queued_again() -> bool:
+        watch_once(fresh(cluster))
+        return any(seen.job_id == job and seen.state == "PENDING" for seen in cluster.provisioner.observe().jobs or ())
+
+    assert until(is_queued_again, within_s=60)

@@ -1,0 +1,218 @@
+"""One whole console in a directory of its own, as `make run` starts it: every process, the demo and its real cluster.
+
+`DemoConsole` starts it, speaks to its API, and reaches its processes by their recorded ids. It ends what it started
+and nothing else.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from console.run.identity import Identity, identity_of, send
+
+ROOT = Path(__file__).resolve().parents[2]
+# The tests' own servers and secrets are not those of this console.
+NOT_ITS_OWN = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "SEALING_KEYS", "QUARTERDECK_SECRETS_DIR")
+UP_WITHIN_S = 90.0
+STOPPED_WITHIN_S = 40.0
+CLUSTER = "teams/research/clusters/demo"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the API said. `body` is the JSON, None when there was none."""
+
+    status: int
+    body: Any
+    media_type: str
+
+
+@dataclass
+class DemoConsole:
+    var: Path
+    port: int
+    popen: "subprocess.Popen[bytes] | None" = None
+    run: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def running_at(cls, var: Path) -> "DemoConsole":
+        """One that somebody else started and will stop."""
+        run = json.loads((var / "run.json").read_text())
+        return cls(var, int(run["url"].rsplit(":", 1)[1]), run=run)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Returns when the demo's cluster is Running and its jobs are in."""
+        env = {name: value for name, value in os.environ.items() if name not in NOT_ITS_OWN}
+        env |= {"QUARTERDECK_VAR_DIR": str(self.var), "PORT": str(self.port)}
+        with (self.var.parent / "console.out").open("wb") as out:
+            self.popen = subprocess.Popen(
+                [sys.executable, "-m", "console.run"],
+                cwd=ROOT,
+                env=env,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+            )
+        try:
+            self._await("Quarterdeck is at")
+            self.run = json.loads((self.var / "run.json").read_text())
+            self._await("the demo's queue is filled")
+            until(lambda: self.get("/jobs").body["results"], "the demo's jobs are seen", within_s=20)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.evidence()}") from error
+
+    def stop(self) -> None:
+        """As Ctrl-C does. Fails when a process with this console's mark is left."""
+        if self.popen is None:
+            return
+        self.popen.send_signal(signal.SIGINT)
+        try:
+            assert self.popen.wait(STOPPED_WITHIN_S) == 0, self.said()
+        finally:
+            left = self.processes()
+            for one in left:
+                send(one, signal.SIGKILL)
+        assert left == [], self.said()
+
+    def said(self) -> str:
+        """Everything that the supervisor has printed."""
+        return (self.var.parent / "console.out").read_text()
+
+    def evidence(self) -> str:
+        """What was printed, and the end of every log: for the message of a failure."""
+        logs = sorted([*self.var.glob("log/*.log"), *self.var.glob("clusters/*/log/*.log")])
+        tails = [f"--- {log}\n" + "\n".join(_text_of(log).splitlines()[-15:]) for log in logs]
+        return "\n".join([self.said(), *tails])
+
+    def processes(self) -> list[Identity]:
+        """Every live process that bears this console's mark, whoever started it."""
+        mark = f"QUARTERDECK_VAR_DIR={self.var}".encode()
+        homes = f"{self.var}/clusters/".encode()
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit() and any(
+                one == mark or homes in one for one in _bytes_of(entry / "environ").split(b"\0")
+            ):
+                identity = identity_of(int(entry.name))
+                found += [identity] if identity is not None else []
+        return found
+
+    def pid(self, name: str) -> Identity:
+        """A process of the console's table: web, worker, watch, terminals, postgres or redis."""
+        value = json.loads((self.var / "run" / "pids.json").read_text())[name]
+        return Identity(value["pid"], value["started"])
+
+    def group(self, name: str) -> list[Identity]:
+        """The process with all below it."""
+        return [self.pid(name), *_below(self.pid(name).pid)]
+
+    def daemons(self, name: str) -> list[Identity]:
+        """The cluster's processes of this name, seen from outside its namespaces: below its keeper."""
+        keepers = [json.loads(path.read_text())["pid"] for path in self.var.glob("clusters/*/keeper/pid.json")]
+        below = [one for keeper in keepers for one in _below(keeper)]
+        return [one for one in below if name_of(one.pid) == name]
+
+    def get(self, path: str, *, by: str = "ada") -> Answer:
+        return self.ask("GET", f"{CLUSTER}{path}", by=by)
+
+    def post(self, path: str, body: object = None, *, by: str = "ada") -> Answer:
+        return self.ask("POST", f"{CLUSTER}{path}", body, by=by)
+
+    def ask(self, method: str, path: str, body: object = None, *, by: str = "ada", token: str = "") -> Answer:
+        """One request of the API as this person. Never raises for a status."""
+        headers = {"Accept": "application/json"}
+        if by or token:
+            headers["Authorization"] = f"Bearer {token or self.run['users'][by]['token']}"
+        data = None
+        if body is not None:
+            data, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
+        request = urllib.request.Request(f"{self.url}/api/v1/{path}", data, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return _answer(answer.status, answer)
+        except urllib.error.HTTPError as error:
+            with error:
+                return _answer(error.code, error)
+
+    def submit(self, script: str, *, by: str = "ada") -> int:
+        """A job from a script, and its number."""
+        answer = self.post("/jobs", {"script": f"#!/bin/bash\n{script}\n"}, by=by)
+        assert answer.status == 201, answer
+        return int(answer.body["number"])
+
+    def job(self, number: int) -> dict[str, Any]:
+        """The job's row as the list has it; empty while nobody has seen it."""
+        found = self.get(f"/jobs?q=state:any+id:{number}").body["results"]
+        return found[0] if found else {}
+
+    def node(self, name: str) -> dict[str, Any]:
+        body: dict[str, Any] = self.get(f"/nodes/{name}").body
+        return body
+
+    def _await(self, line: str) -> None:
+        until(
+            lambda: line in self.said() or (self.popen and self.popen.poll() is not None),
+            f"the console says {line!r}",
+            within_s=UP_WITHIN_S,
+        )
+        assert self.popen and self.popen.poll() is None, self.said()
+
+
+def until(claim: Callable[[], object], what: str, *, within_s: float = 10) -> float:
+    """Poll until it holds and return how long that took. Fails with `what` when it does not in time."""
+    began = time.monotonic()
+    while not claim():
+        assert time.monotonic() < began + within_s, f"not within {within_s} s: {what}"
+        time.sleep(0.1)
+    return time.monotonic() - began
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def name_of(pid: int) -> str:
+    return _bytes_of(Path(f"/proc/{pid}/comm")).decode(errors="replace").strip()
+
+
+def _below(pid: int) -> list[Identity]:
+    """All descendants of a process."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in _bytes_of(task).split():
+            identity = identity_of(int(child))
+            found += ([identity] if identity else []) + _below(int(child))
+    return found
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _text_of(path: Path) -> str:
+    return _bytes_of(path).decode(errors="replace")
+
+
+def _answer(status: int, response: Any) -> Answer:
+    text = response.read()
+    media_type = response.headers.get_content_type()
+    return Answer(status, json.loads(text) if text and "json" in media_type else None, media_type)
