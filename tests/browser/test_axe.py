@@ -22,8 +22,6 @@ PAGES = (
     f"{CLUSTER}nodes/slinky-3/",
     f"{CLUSTER}nodes/drain/?node=slinky-0",
     f"{CLUSTER}nodes/reboot/?node=slinky-0",
-    f"{CLUSTER}conf/",
-    f"{CLUSTER}partitions/",
     f"{CLUSTER}partitions/debug/",
     f"{CLUSTER}partitions/new/",
     f"{CLUSTER}partitions/debug/edit/",

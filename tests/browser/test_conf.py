@@ -13,6 +13,7 @@ from slurm.conf import parse
 from slurm.configuration import read
 from tests.browser.conftest import PHONE, Console, session_of, until
 from tests.browser.test_axe import findings
+from tests.slurm.test_bad_configurations import USERS_PART
 
 CONF = "/t/research/c/llama-pretrain/conf/"
 Look = Callable[..., Page]
@@ -61,6 +62,21 @@ def test_a_bad_key_is_seen_at_its_line_fixed_reviewed_and_applied(look: Look, co
     page.wait_for_url("**/changes/4/")
     expect(page.get_by_role("heading", name="slurm.conf: 1 line")).to_be_visible()
     assert "KillWait=45" in Cluster.objects.get(slug="llama-pretrain").revisions.latest("number").parsed.slurm_conf
+
+
+def test_bad_configurations_are_caught_as_they_are_typed(look: Look) -> None:
+    page = opened(look)
+    place(page, "PriorityWeightAge")
+    for bad, key in USERS_PART.values():
+        page.keyboard.press("Control+a")
+        page.keyboard.insert_text(f"# ours\n{bad}")
+        line = text(page).split("\n").index(bad.split("\n")[-1]) + 1
+        problem = page.locator("#conf-problems .note.bad", has_text=key)
+        expect(problem).to_contain_text(f"Line {line}")
+        expect(page.locator(".ace_gutter-cell.qd-problem")).to_have_text(str(line))
+        page.keyboard.press("Control+a")
+        page.keyboard.insert_text("# ours")
+        expect(page.locator("#conf-problems")).to_be_hidden()
 
 
 def test_the_review_leads_back_to_the_line_with_the_text_kept(look: Look) -> None:
@@ -170,9 +186,9 @@ def test_the_form_writes_values_as_slurm_reads_them(look: Look, value: str) -> N
 def test_completion_offers_keys_and_their_words(look: Look) -> None:
     page = opened(look)
     place(page, "PriorityWeightAge")
-    page.keyboard.type("\nPreemptM")
+    page.keyboard.type("\nPreemptM", delay=60)
     popup = page.locator(".ace_autocomplete")
-    expect(popup).to_contain_text("PreemptMode")
+    expect(popup.locator(".ace_line").first).to_contain_text("PreemptMode")
     page.keyboard.press("Enter")
     expect(popup).to_be_hidden()
     page.keyboard.type("REQ", delay=100)
