@@ -118,6 +118,13 @@ def test_scale_on_an_old_revision_is_a_conflict(ada: Script, cast: Cast) -> None
     assert Change.objects.get().revision.parsed.group("slinky").ordinals == (0, 1, 2)
 
 
+def test_scale_of_an_unknown_group_names_it(ada: Script, cast: Cast) -> None:
+    tiny_cluster(cast.team)
+    answer = ada.post(f"{CLUSTERS}/tiny/actions/scale", {"groups": {"slinkee": 3}, "base": 1})
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["path"] == "groups.slinkee"
+
+
 def test_terminated_cluster_refuses_to_scale_and_says_why(ada: Script, cast: Cast) -> None:
     tiny_cluster(cast.team, status=Status.TERMINATED)
     answer = ada.post(f"{CLUSTERS}/tiny/actions/scale", {"groups": {"slinky": 3}, "base": 1})

@@ -105,13 +105,18 @@ def test_more_than_a_hundred_jobs_come_in_pages(console: DemoConsole, page_of: P
     first = console.get("/jobs?q=name:trial-filler+state:held").body
     assert len(first["results"]) == 100 and "page=2" in first["next"]
     for page in (1, 2):
-        ids = [job["job_id"] for job in console.get("/jobs?q=name:trial-filler").body["results"]]
-        assert console.post("/actions/cancel", {"jobs": ids}).status == 204
-        until(
-            lambda: not {job["job_id"] for job in console.get("/jobs?q=name:trial-filler").body["results"]} & set(ids),
-            f"the fillers of page {page} are gone",
-            within_s=20,
-        )
+        cancel_listed(console, "name:trial-filler", f"the fillers of page {page} are gone")
+
+
+def cancel_listed(console: DemoConsole, query: str, claim: str) -> None:
+    """Cancel the jobs of the first page of `query`, and wait until the list has lost them."""
+    ids = listed(console, query)
+    assert console.post("/actions/cancel", {"jobs": sorted(ids)}).status == 204
+    until(lambda: not listed(console, query) & ids, claim, within_s=20)
+
+
+def listed(console: DemoConsole, query: str) -> set[str]:
+    return {job["job_id"] for job in console.get(f"/jobs?q={query}").body["results"]}
 
 
 def test_submitted_job_appears_by_itself_on_an_open_list(

@@ -204,9 +204,8 @@ def test_a_refused_change_shows_the_daemons_words_beside_the_line_and_the_way_ba
     spec = cluster.spec.with_slurm_conf("# ours\nKillWait=31\nTaskPlugin=task/deadly\n")
     change = propose(cluster, spec, base=1, by=cast.ada)
     change.status, change.why = ChangeStatus.ROLLED_BACK, "slurmctld died of it."
-    change.problems = [
-        {"path": "slurm_conf", "message": "Line 3: Unable to find task/deadly.", "hint": "", "line": 3, "blocking": True}
-    ]
+    message = "Line 3: Unable to find task/deadly."
+    change.problems = [{"path": "slurm_conf", "message": message, "hint": "", "line": 3, "blocking": True}]
     change.save()
     page = text_of(client.get(at(cluster, "change", 1)))
     line = read(cluster).first_line + 2
@@ -214,4 +213,5 @@ def test_a_refused_change_shows_the_daemons_words_beside_the_line_and_the_way_ba
     assert "<b>Unable to find task/deadly.</b>" in page and "TaskPlugin=task/deadly" in page
     editor = f"{at(cluster, 'slurm-conf')}?from=1"
     assert f'href="{editor}#L{line}"' in page
-    assert "TaskPlugin=task/deadly" in text_of(client.get(editor)) and "The text of change 1" in text_of(client.get(editor))
+    shown = text_of(client.get(editor))
+    assert "TaskPlugin=task/deadly" in shown and "The text of change 1" in shown

@@ -1,4 +1,4 @@
-"""The review of slurm.conf before a real shadow controller: what only a daemon can find, at the line that people see."""
+"""The review of slurm.conf before a real shadow controller: what only a daemon can find, at the line people see."""
 
 import time
 from pathlib import Path
