@@ -143,7 +143,10 @@ def perform(
     own: bool = False,
     step: Step = Step.OPERATE,
 ) -> T:
-    """Rights, status, the call, the event, for `slurm.restarts` too. The event of a refusal says by what it was refused."""
+    """Rights, status, the call, the event. The event of a refusal says by what it was refused.
+
+    For the operations here and in `slurm.restarts`; `step` is what the cluster's status must allow.
+    """
     try:
         door.require(action, own=own)
         why_not = refusal(Status(door.cluster.status), step)
