@@ -64,6 +64,14 @@ def publish(
     transaction.on_commit(lambda: _send(topic, message))
 
 
+def rights_changed(user: int) -> None:
+    """Have this person's sockets ask again what they may, once the current transaction has committed.
+
+    Like `publish` never raises: sockets that did not hear it find out by themselves within seconds.
+    """
+    transaction.on_commit(lambda: _send(user_topic(user), {"type": "rights.changed"}))
+
+
 def _send(topic: str, message: dict[str, object]) -> None:
     try:
         async_to_sync(_sent_in_time)(topic, message)

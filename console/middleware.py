@@ -1,10 +1,11 @@
-"""Around every request: the content security policy, and errors turned into what the client can read."""
+"""Around every request: the content security policy, where it came from, and errors that the client can read."""
 
 import secrets
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
+from console import events
 from console.errors import ConsoleError
 from console.page import render_error
 
@@ -25,6 +26,16 @@ def content_security_policy(get_response: Handler) -> Handler:
         response = get_response(request)
         response.headers.setdefault("Content-Security-Policy", POLICY.format(nonce=request.csp_nonce))  # type: ignore[attr-defined]
         return response
+
+    return handle
+
+
+def audit_origin(get_response: Handler) -> Handler:
+    """What is done in the request is recorded with the address that it came from."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        with events.coming_from(str(request.META.get("REMOTE_ADDR") or "")):
+            return get_response(request)
 
     return handle
 

@@ -110,6 +110,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "console.middleware.content_security_policy",
+    "console.middleware.audit_origin",
     "console.middleware.ErrorPages",
 ]
 ROOT_URLCONF = "console.urls"
