@@ -22,15 +22,15 @@ def listen() -> None:
 
 
 def _membership_changed(instance: Membership, **told: Any) -> None:
-    live.announce_rights(instance.user_id)
+    live.rights_changed(instance.user_id)
 
 
 def _person_changed(instance: User, created: bool, update_fields: Any = None, **told: Any) -> None:
     # Every sign-in saves its time alone.
     if not created and set(update_fields or ["is_active"]) != {"last_login"}:
-        live.announce_rights(instance.pk)
+        live.rights_changed(instance.pk)
 
 
 def _signed_out(user: User | None, **told: Any) -> None:
     if user is not None:
-        live.announce_rights(user.pk)
+        live.rights_changed(user.pk)

@@ -71,7 +71,7 @@ def impact_of(cluster: Cluster, part: str) -> Impact:
     return Impact(
         part=part,
         name=name,
-        jobs=placed.order_by("start_at", "number")[:MOST_NAMED],
+        jobs=list(placed.order_by("start_at", "number")[:MOST_NAMED]),
         job_count=placed.count(),
         waiting_count=queue.filter(nodes="").count(),
         node_count=cluster.nodes.count(),
