@@ -4,7 +4,6 @@ from django.contrib.auth import views as auth_views
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.utils.decorators import method_decorator
 
 from console import live
@@ -24,7 +23,7 @@ class SignOut(auth_views.LogoutView):
 
     action = SIGNED_IN
 
-    def post(self, request: HttpRequest, *args: object, **kwargs: object) -> TemplateResponse:
+    def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         person = request.user.pk
         response = super().post(request, *args, **kwargs)
         if person is not None:
