@@ -258,8 +258,8 @@ def test_viewer_reads_and_cannot_type(look: Look) -> None:
     expect(page.get_by_role("button", name="Review and apply")).to_have_count(0)
 
 
-def test_without_javascript_the_text_can_be_reviewed_and_applied(chromium, console: Console) -> None:
-    context = chromium.new_context(java_script_enabled=False)
+def test_without_javascript_the_text_can_be_reviewed_and_applied(browser, console: Console) -> None:
+    context = browser.new_context(java_script_enabled=False)
     context.add_cookies([{"name": "sessionid", "value": session_of(console, "ada"), "url": console.url}])
     page = context.new_page()
     page.goto(console.url + CONF)
@@ -284,8 +284,8 @@ def test_leaving_with_changes_asks_first(look: Look) -> None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_review_has_no_serious_finding(chromium, console: Console, theme: str) -> None:
-    context = chromium.new_context(
+def test_the_review_has_no_serious_finding(browser, console: Console, theme: str) -> None:
+    context = browser.new_context(
         viewport={"width": PHONE[0], "height": PHONE[1]}, color_scheme=theme, bypass_csp=True, reduced_motion="reduce"
     )
     context.add_cookies([{"name": "sessionid", "value": session_of(console, "ada"), "url": console.url}])
