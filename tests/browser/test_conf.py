@@ -112,6 +112,18 @@ def test_locked_lines_refuse_whatever_way_it_comes(look: Look, act: str) -> None
     assert text(page) == before
 
 
+@pytest.mark.parametrize("keys", ["Alt+ArrowUp", "Alt+ArrowDown", "Alt+Shift+ArrowUp"])
+def test_a_line_moved_over_a_marker_is_not_lost(look: Look, keys: str) -> None:
+    page = opened(look)
+    before = text(page).split("\n")
+    place(page, "# scheduling" if keys == "Alt+ArrowUp" else "PriorityWeightAge")
+    page.keyboard.press(keys)
+    after = text(page).split("\n")
+    begin, end = ([n for n, line in enumerate(before) if line.startswith(mark)][0] for mark in ("# >>>", "# <<<"))
+    assert after[: begin + 1] == before[: begin + 1] and after[-(len(before) - end) :] == before[end:]
+    assert set(after) == set(before)
+
+
 def test_select_all_takes_the_own_lines_alone(look: Look) -> None:
     page = opened(look)
     before = text(page).split("\n")
