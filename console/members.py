@@ -122,7 +122,7 @@ def _perform(
             verb,
             by=by.user,
             team=by.team,
-            target=name.replace("\0", ""),
+            target=name,
             outcome="refused",
             detail={**detail, "error": error.message},
         )
