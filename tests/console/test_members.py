@@ -251,6 +251,9 @@ def test_api_refuses_as_the_pages_do(lin: Membership) -> None:
     assert signed_in("cy").delete(f"{API}/mo").status_code == 403
 
 
-def test_unknown_account_is_not_added(lin: Membership) -> None:
+def test_refusal_of_an_unknown_account_is_recorded(lin: Membership) -> None:
     with pytest.raises(Rejected):
         members.add("a\0b", Role.VIEWER, by=lin)
+    event = last_event()
+    assert (event.target, event.outcome) == ("ab", "refused")
+    assert event.detail["error"] == "There is no account called ab."
