@@ -64,14 +64,14 @@ def restart(door: Door, part: str) -> None:
 
 
 def impact_of(cluster: Cluster, part: str) -> Impact:
-    """Three small queries, and one question to Redis for the login node. Raises Missing for an unknown part."""
+    """Four small queries, and one question to Redis for the login node. Raises Missing for an unknown part."""
     name = named(cluster, part)
     queue = cluster.jobs.filter(is_finished=False)
     placed = queue.exclude(nodes="")
     return Impact(
         part=part,
         name=name,
-        jobs=placed.order_by("start_at", "number")[:MOST_NAMED],
+        jobs=list(placed.order_by("start_at", "number")[:MOST_NAMED]),
         job_count=placed.count(),
         waiting_count=queue.filter(nodes="").count(),
         node_count=cluster.nodes.count(),
