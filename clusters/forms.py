@@ -9,6 +9,7 @@ from clusters.models import Cluster, Image, Plan, Region
 from clusters.order import Order
 from clusters.spec import CPU_GROUP, GPU_GROUP, ClusterSpec
 from console.errors import Problem
+from console.numbers import typed_number
 
 MOST_SHOWN_NODES = 4096
 
@@ -47,8 +48,9 @@ class CreateForm(forms.Form):
     def __init__(self, *args: object, regions: Sequence[Region], **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self.regions = regions
-        chosen = str(self["region"].value() or (regions[0].slug if regions else ""))
-        self.plans = list(Plan.objects.filter(region__slug=chosen, region__in=regions).order_by("slug"))
+        asked = str(self["region"].value() or (regions[0].slug if regions else ""))
+        chosen = [region for region in regions if region.slug == asked]
+        self.plans = list(Plan.objects.filter(region__in=chosen).order_by("slug"))
         self.gpu_plans = [plan for plan in self.plans if plan.gpus]
         self.cpu_plans = [plan for plan in self.plans if not plan.gpus]
         self._offer("region", [(region.slug, region.name) for region in regions])
@@ -141,8 +143,9 @@ class ScaleForm(forms.Form):
 
     @property
     def counts(self) -> dict[str, int]:
-        """What is typed, as far as it is a number."""
-        typed = {group.name: self[group.name].value() for group in self.spec.groups}
-        return {
-            name: int(value) for name, value in typed.items() if str(value).isascii() and str(value).isdigit()
+        """What is typed, as far as it is a number that a group may have: more would be counted out in memory."""
+        typed = {
+            group.name: typed_number(str(self[group.name].value()), most=MOST_SHOWN_NODES)
+            for group in self.spec.groups
         }
+        return {name: number for name, number in typed.items() if number is not None}

@@ -8,7 +8,7 @@ no control and no secret.
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from asgiref.sync import async_to_sync
@@ -64,14 +64,22 @@ def publish(
     transaction.on_commit(lambda: _send(topic, message))
 
 
-def _send(topic: str, message: dict[str, object]) -> None:
+def rights_changed(user: int) -> None:
+    """Have this person's sockets ask again what they may, once the current transaction has committed.
+
+    Like `publish` never raises: sockets that did not hear it find out by themselves within seconds.
+    """
+    transaction.on_commit(lambda: _send(user_topic(user), {"type": "rights.changed"}))
+
+
+def _send(topic: str, message: Mapping[str, object]) -> None:
     try:
         async_to_sync(_sent_in_time)(topic, message)
     except (OSError, RedisError, TimeoutError) as error:
         log.warning("pages not told: topic %s: %r", topic, error)
 
 
-async def _sent_in_time(topic: str, message: dict[str, object]) -> None:
+async def _sent_in_time(topic: str, message: Mapping[str, object]) -> None:
     layer = get_channel_layer()
     assert layer is not None, "settings.CHANNEL_LAYERS names one"
-    await asyncio.wait_for(layer.group_send(topic, message), SEND_S)
+    await asyncio.wait_for(layer.group_send(topic, dict(message)), SEND_S)

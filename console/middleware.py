@@ -1,16 +1,18 @@
-"""Around every request: the content security policy, and errors turned into what the client can read."""
+"""Around every request: the content security policy, where it came from, and errors that the client can read."""
 
 import secrets
 from collections.abc import Callable
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from console.errors import ConsoleError
+from console import events
+from console.errors import ConsoleError, Rejected
 from console.page import render_error
+from console.problems import MEDIA_TYPE, document
 
 POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; style-src-attr 'unsafe-inline'; "
-    "img-src 'self' data:; font-src 'self' data:; connect-src 'self' ws: wss:; worker-src 'self' blob:; "
+    "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; "
     "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 
@@ -25,6 +27,37 @@ def content_security_policy(get_response: Handler) -> Handler:
         response = get_response(request)
         response.headers.setdefault("Content-Security-Policy", POLICY.format(nonce=request.csp_nonce))  # type: ignore[attr-defined]
         return response
+
+    return handle
+
+
+class Unspeakable(Rejected):
+    """The address itself is wrong, whatever it asks for."""
+
+    code = "bad-address"
+    status = 400
+
+
+def no_nul(get_response: Handler) -> Handler:
+    """Refuse an address that holds a NUL: no name, filter or number has one, and the database keeps none."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        if "\0" not in request.path_info and "%00" not in request.META.get("QUERY_STRING", ""):
+            return get_response(request)
+        error = Unspeakable("The address holds a character that no name has (NUL).", hint="Look at what made the link.")
+        if request.path_info.startswith("/api/"):
+            return JsonResponse(document(error), status=error.status, content_type=MEDIA_TYPE)
+        return render_error(request, error)
+
+    return handle
+
+
+def audit_origin(get_response: Handler) -> Handler:
+    """What is done in the request is recorded with the address that it came from."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        with events.coming_from(str(request.META.get("REMOTE_ADDR") or "")):
+            return get_response(request)
 
     return handle
 

@@ -110,6 +110,8 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "console.middleware.content_security_policy",
+    "console.middleware.no_nul",
+    "console.middleware.audit_origin",
     "console.middleware.ErrorPages",
 ]
 ROOT_URLCONF = "console.urls"
@@ -193,7 +195,7 @@ REST_FRAMEWORK = {
         "rest_framework.renderers.JSONRenderer",
         "rest_framework.renderers.BrowsableAPIRenderer",
     ],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["console.parsers.JsonBodyParser"],
     "EXCEPTION_HANDLER": "console.problems.problem_response",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
 }

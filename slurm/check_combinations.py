@@ -8,6 +8,7 @@ value, and of man slurm.conf where two limits contradict each other.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from console.numbers import typed_number
 from slurm.check_values import Complaint
 from slurm.parameters import Owner, Parameter, find
 
@@ -43,8 +44,7 @@ class Settings:
         return frozenset(item.split("=")[0].strip().lower() for item in self.get(key).split(",") if item)
 
     def number(self, key: str) -> int | None:
-        text = self.get(key)
-        return int(text) if text.isascii() and text.isdigit() else None
+        return typed_number(self.get(key))
 
 
 def combinations(settings: Settings) -> Iterator[tuple[str, Complaint]]:

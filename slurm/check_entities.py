@@ -8,6 +8,7 @@ counts, CPUs that do not add up.
 from collections.abc import Iterator
 
 from clusters.hostlist import HostlistError, expand
+from console.numbers import typed_number
 from slurm.check_combinations import Settings
 from slurm.check_partition import PartitionRules, partition_complaints
 from slurm.check_values import Complaint, complaints
@@ -116,8 +117,8 @@ def _cpus(line: Line) -> Iterator[Finding]:
 
 
 def _int(line: Line, key: str, default: int) -> int:
-    text = line.get(key) or ""
-    return int(text) if text.isascii() and text.isdigit() else default
+    number = typed_number(line.get(key))
+    return default if number is None else number
 
 
 def _gres(line: Line, settings: Settings) -> Iterator[Finding]:

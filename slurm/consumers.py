@@ -18,21 +18,18 @@ import json
 import logging
 import time
 from collections.abc import Coroutine
-from importlib import import_module
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
-from django.contrib import auth
 from django.db import DatabaseError
-from django.http import HttpRequest
 
 from clusters.access import Door, cluster_for
 from clusters.consumers import DENIED, GONE
 from console import live
-from console.errors import ConsoleError, Missing, Unavailable
-from console.models import User
+from console.errors import ConsoleError, Unavailable
 from console.roles import Action
+from console.sessions import signed_in
 from slurm.terminal import wire
 from slurm.terminal.link import Link, any_worker, worker_of
 from slurm.terminal.opening import note_refusal, order
@@ -218,7 +215,7 @@ class TerminalConsumer(AsyncWebsocketConsumer):
         """Whether the person may, asked afresh: signed out, shut out and gone all raise."""
         route = self.scope["url_route"]["kwargs"]
         return cluster_for(
-            _signed_in(self.scope["session"].session_key), route["team"], route["cluster"], self.action
+            signed_in(self.scope["session"].session_key), route["team"], route["cluster"], self.action
         )
 
 
@@ -258,13 +255,3 @@ def _size(said: dict[str, object]) -> dict[str, int]:
 def _short(sentence: str) -> str:
     """A close frame holds 123 bytes of reason (RFC 6455, 5.5)."""
     return sentence.encode()[:120].decode(errors="ignore")
-
-
-def _signed_in(session_key: str | None) -> User:
-    """The person of a browser session, read again from the database. Raises Missing when there is none any more."""
-    request = HttpRequest()
-    request.session = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
-    user = auth.get_user(request)
-    if not isinstance(user, User):
-        raise Missing("You are signed out.", "Sign in and open the terminal again.")
-    return user

@@ -51,7 +51,7 @@ class PartitionForm(forms.Form):
     nodes = forms.CharField(
         label="Nodes",
         max_length=10_000,
-        help_text="A range such as slinky-[0-1,5], or ALL. Press nodes on the right to choose them.",
+        help_text="A range such as slinky-[0-1,5], or ALL. Press nodes in the list to choose them.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "class": "mono"}),
     )
     default = forms.BooleanField(label="Default: takes jobs that name no partition", required=False)

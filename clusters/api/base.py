@@ -13,6 +13,7 @@ from clusters.access import Door, cluster_for
 from console.access import membership_for
 from console.errors import Problem, Rejected
 from console.models import Membership
+from console.numbers import typed_number
 from console.roles import Action
 
 PAGE_SIZE = 100
@@ -63,11 +64,12 @@ def page_of(request: Request, rows: "QuerySet[Any]", serializer: type[BaseSerial
 def whole_number(request: Request, name: str, *, default: int, most: int) -> int:
     """A query parameter between 0 and `most`. Raises Rejected at that parameter."""
     text = request.query_params.get(name, str(default))
-    if not (text.isascii() and text.isdigit() and int(text) <= most):
+    number = typed_number(text, most=most)
+    if number is None:
         raise Rejected(
             "The list was not read.", (Problem(name, f"{name} must be a whole number up to {most}."),)
         )
-    return int(text)
+    return number
 
 
 def checked(serializer: BaseSerializer[Any]) -> Mapping[str, Any]:

@@ -12,10 +12,13 @@ from clusters.machine import ChangeStatus
 from clusters.models import Change, Revision
 from clusters.views.frame import why_not
 from console.errors import ConsoleError, Missing
+from console.numbers import typed_number
 from console.page import close_dialog, render_dialog, render_page
 from console.roles import Action
 
 PAGE_SIZE = 50
+# What the database keeps a number in (PositiveIntegerField).
+MOST_NUMBER = 2**31 - 1
 
 
 @cluster_view(Action.VIEW)
@@ -86,7 +89,7 @@ def change_url(change: Change) -> str:
 
 
 def number_of(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdigit() else None
+    return typed_number(text, most=MOST_NUMBER)
 
 
 def _is_earlier(door: Door, change: Change) -> bool:

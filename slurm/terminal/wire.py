@@ -51,7 +51,7 @@ def fields(payload: bytes) -> dict[str, object]:
     """The JSON object of a control frame. Raises Garbled."""
     try:
         found = json.loads(payload)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Garbled("A terminal control frame is not JSON.") from error
     if not isinstance(found, dict):
         raise Garbled("A terminal control frame is not an object.")

@@ -61,6 +61,8 @@ def _step(
     if why := refusal(Status(door.cluster.status), Step.OPERATE):
         raise Conflict(why, "Its page shows what it allows now.")
     names = list(dict.fromkeys((request.POST or request.GET).getlist("node")))
+    if any("\0" in name for name in names):
+        raise Missing(f"{door.cluster.slug} has no node with such a name.", "The Nodes tab lists them all.")
     context: dict[str, object] = {
         "door": door,
         "cluster": door.cluster,

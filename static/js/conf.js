@@ -153,3 +153,4 @@ else editor.gotoLine(firstRow + 1, 0, false);
 help();
 if (!readOnly) check.now();
 page.editor = editor; // What the editor holds, for the tests.
+page.dataset.ready = "";

@@ -12,6 +12,13 @@ from tests.browser.conftest import PHONE, WIDE, Console, session_of
 AXE = Path(settings.BASE_DIR, "static", "vendor", "axe", "axe.min.js")
 CLUSTER = "/t/research/c/llama-pretrain/"
 PAGES = (
+    "/t/research/members/",
+    "/t/research/members/add/",
+    "/t/research/members/role/?name=mo",
+    "/t/research/members/removal/?name=mo",
+    "/t/research/activity/",
+    "/profile/",
+    "/profile/tokens/new/",
     "/t/research/",
     "/t/research/clusters/new/?from=llama-pretrain",
     CLUSTER,
@@ -22,6 +29,10 @@ PAGES = (
     f"{CLUSTER}nodes/slinky-3/",
     f"{CLUSTER}nodes/drain/?node=slinky-0",
     f"{CLUSTER}nodes/reboot/?node=slinky-0",
+    f"{CLUSTER}partitions/debug/",
+    f"{CLUSTER}partitions/new/",
+    f"{CLUSTER}partitions/debug/edit/",
+    f"{CLUSTER}partitions/debug/deletion/",
     f"{CLUSTER}changes/",
     f"{CLUSTER}changes/3/",
     f"{CLUSTER}changes/1/rollback/",

@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from console.run.identity import Identity, identity_of, send
+from console.run.layout import Layout
+from console.run.table import console_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 # The tests' own servers and secrets are not those of this console.
@@ -67,10 +69,11 @@ class DemoConsole:
                 stderr=out,
                 start_new_session=True,
             )
+        [queue_row] = [row for row in console_rows(Layout(ROOT, self.var), self.port) if row.ends_with]
         try:
             self._await("Quarterdeck is at")
             self.run = json.loads((self.var / "run.json").read_text())
-            self._await("the demo's queue is filled")
+            self._await(queue_row.ends_with)
             until(lambda: self.get("/jobs").body["results"], "the demo's jobs are seen", within_s=20)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.evidence()}") from error

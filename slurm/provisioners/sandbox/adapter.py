@@ -143,6 +143,11 @@ class Sandbox:
         parts = parts_of(self._daemons(spec), state)
         if state is None:
             return Observation(datetime.now(UTC), parts, problem=f"{self.ref.name} does not run.")
+        controller = state.daemon("slurmctld")
+        if controller is None or controller.state != "up":
+            # Its clients would wait for it until their time is over, and the parts be shown as late.
+            is_how = controller.state if controller else "not there yet"
+            return Observation(datetime.now(UTC), parts, problem=f"The controller, slurmctld, is {is_how}.")
         machines = machine_names(self.ref.key, spec.node_names)
         seen = observe_slurm(self._slurm(), machines, machine_state_of(state))
         if ghosts_of(seen.jobs or (), self.home):
