@@ -39,6 +39,7 @@ PAGES = (
     f"{CLUSTER}changes/3/",
     f"{CLUSTER}changes/1/rollback/",
     f"{CLUSTER}scale/?slinky=2",
+    f"{CLUSTER}restart/workers/",
     f"{CLUSTER}terminate/",
     f"{CLUSTER}jobs/",
     f"{CLUSTER}jobs/4127/",
