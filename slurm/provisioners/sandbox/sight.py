@@ -2,7 +2,7 @@
 
 import difflib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -44,6 +44,15 @@ def unsettled(parts: tuple[Part, ...], why: str) -> tuple[Part, ...]:
     """The controller is up and still has something to put right."""
     return tuple(
         replace(part, state=PartState.STARTING, detail=why) if part.kind == "controller" else part for part in parts
+    )
+
+
+def are_starting(state: Keeping, epochs: Mapping[str, int]) -> bool:
+    """Whether some slurmd is on its way: told to end a job now, it would not hear of it for a minute or longer."""
+    return any(
+        daemon.state in {"waiting", "starting", "stopping"} or daemon.epoch < epochs.get(daemon.name, 0)
+        for daemon in state.daemons
+        if daemon.name.startswith("slurmd-")
     )
 
 
