@@ -5,5 +5,6 @@ import "./keys.js";
 import "./live.js";
 import "./menu.js";
 import "./select.js";
+import "./tabs.js";
 import "./toast.js";
 import "./when.js";

@@ -70,7 +70,7 @@ class DemoConsole:
         try:
             self._await("Quarterdeck is at")
             self.run = json.loads((self.var / "run.json").read_text())
-            self._await("the demo's queue is filled")
+            self._await("the demo's jobs are in its queue")
             until(lambda: self.get("/jobs").body["results"], "the demo's jobs are seen", within_s=20)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.evidence()}") from error
