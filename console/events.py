@@ -8,11 +8,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from ipaddress import ip_address
+from typing import TypeVar
 
 from django.contrib.auth.models import AnonymousUser
 
 from console.models import Event, Team, User
 
+T = TypeVar("T")
 _origin: ContextVar[str | None] = ContextVar("origin", default=None)
 
 
@@ -56,8 +58,13 @@ def record(
         who=user.username if user else "quarterdeck",
         team=team,
         cluster=cluster,
-        target=target[:200],
+        target=_kept(target)[:200],
         outcome=outcome,
-        detail=dict(detail or {}),
+        detail={key: _kept(value) for key, value in (detail or {}).items()},
         address=address or _origin.get(),
     )
+
+
+def _kept(value: T) -> T:
+    """Without NUL, which PostgreSQL keeps in no text and no JSON: what somebody tried is recorded whatever it held."""
+    return value.replace("\0", "") if isinstance(value, str) else value  # type: ignore[return-value]

@@ -122,12 +122,17 @@ def _perform(
             verb,
             by=by.user,
             team=by.team,
-            target=name.replace("\0", ""),
+            target=name,
             outcome="refused",
-            detail={**detail, "error": error.message},
+            detail={**detail, "error": _why(error)},
         )
         raise
     return done
+
+
+def _why(error: ConsoleError) -> str:
+    problems = error.problems if isinstance(error, Rejected) else ()
+    return problems[0].message if problems else error.message
 
 
 def _reaches(by: Membership, role: Role, member: Membership | None = None) -> None:

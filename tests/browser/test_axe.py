@@ -1,4 +1,4 @@
-"""axe-core over every page of clusters and nodes, wide and phone, light and dark: no serious finding."""
+"""axe-core over every page of clusters, nodes and people, wide and phone, light and dark: no serious finding."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +7,8 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Browser, Page
 
+from console import events
+from console.tokens import make_token
 from tests.browser.conftest import PHONE, WIDE, Console, session_of
 
 AXE = Path(settings.BASE_DIR, "static", "vendor", "axe", "axe.min.js")
@@ -67,14 +69,20 @@ def findings(page: Page) -> list[str]:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
 def test_pages_have_no_serious_finding(
-    chromium: Browser, console: Console, size: tuple[int, int], theme: str
+    browser: Browser, console: Console, size: tuple[int, int], theme: str
 ) -> None:
-    context = chromium.new_context(
+    context = browser.new_context(
         viewport={"width": size[0], "height": size[1]},
         color_scheme=theme,  # type: ignore[arg-type]
         bypass_csp=True,
         reduced_motion="reduce",
     )
+    made = console.made
+    events.record(
+        "node.drain", by=made.users["ops"], team=made.team, cluster="llama-pretrain", target="slinky-3",
+        detail={"reason": "XID 79"}, address="192.0.2.7",
+    )  # fmt: skip
+    make_token(made.users["ada"], "nightly training")
     page = context.new_page()
     wrong: list[str] = []
     for path in PAGES:

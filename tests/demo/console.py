@@ -114,10 +114,14 @@ class DemoConsole:
                 found += [identity] if identity is not None else []
         return found
 
+    def recorded(self) -> dict[str, Identity]:
+        """The processes of the console's table that run, by name."""
+        values = json.loads((self.var / "run" / "pids.json").read_text())
+        return {name: Identity(**value) for name, value in values.items()}
+
     def pid(self, name: str) -> Identity:
-        """A process of the console's table: web, worker, watch, terminals, postgres or redis."""
-        value = json.loads((self.var / "run" / "pids.json").read_text())[name]
-        return Identity(value["pid"], value["started"])
+        """One of web, worker, watch, terminals, postgres and redis."""
+        return self.recorded()[name]
 
     def group(self, name: str) -> list[Identity]:
         """The process with all below it."""
@@ -136,7 +140,7 @@ class DemoConsole:
         return self.ask("POST", f"{CLUSTER}{path}", body, by=by)
 
     def ask(self, method: str, path: str, body: object = None, *, by: str = "ada", token: str = "") -> Answer:
-        """One request of the API as this person. Never raises for a status."""
+        """One request of the API as this person. Never raises for a status; 0 is no answer at all."""
         headers = {"Accept": "application/json"}
         if by or token:
             headers["Authorization"] = f"Bearer {token or self.run['users'][by]['token']}"
@@ -150,6 +154,8 @@ class DemoConsole:
         except urllib.error.HTTPError as error:
             with error:
                 return _answer(error.code, error)
+        except OSError as error:
+            return Answer(0, str(error), "")
 
     def submit(self, script: str, *, by: str = "ada") -> int:
         """A job from a script, and its number."""

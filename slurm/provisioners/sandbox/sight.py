@@ -91,16 +91,14 @@ def _diff(applied: str, found: str, name: str) -> str:
 
 
 def news_of(home: Path, state: Keeping) -> tuple[str, ...]:
-    """What died since this was last asked and is not all back yet, each once. The keeper starts it by itself."""
+    """What died since this was last asked, each once. The keeper starts it again by itself."""
     path = home / "told.json"
     told: dict[str, int] = json.loads(path.read_text()) if path.exists() else {}
     now = {daemon.name: daemon.restarts for daemon in state.daemons}
     if now != told:
         replace_file(path, json.dumps(now))
-    if state.is_settled:
-        return ()
     died = [daemon for daemon in state.daemons if daemon.restarts > told.get(daemon.name, 0)]
-    return tuple(f"{daemon.name} ended{_how(daemon)} and is started again." for daemon in died)
+    return tuple(f"{d.name} ended{_how(d)} and {'was' if d.state == 'up' else 'is'} started again." for d in died)
 
 
 def _how(daemon: DaemonState) -> str:
