@@ -79,8 +79,8 @@ def take(change_id: int, clock: Clock) -> Lease | None:
     take.
 
     A worker that still holds an earlier, given-up change of the same cluster keeps the next one waiting, so
-    that two never work on one cluster. Time during which nobody held the change does not count against its
-    deadline.
+    that two never work on one cluster. Time during which nobody worked on the change does not count against
+    its deadline: that began when its last holder was last heard of, a whole lease before the lease ran out.
     """
     now, token = clock.now(), secrets.token_hex(16)
     before = Change.objects.filter(pk=change_id).values_list("lease_until", flat=True).first()
@@ -93,7 +93,8 @@ def take(change_id: int, clock: Clock) -> Lease | None:
     ).get(pk=change_id)
     lease = Lease(change, token, clock)
     if before is not None and change.deadline is not None:
-        lease.write(deadline=change.deadline + max(now - before, timedelta()))
+        heard_of = before - timedelta(seconds=LEASE_S)
+        lease.write(deadline=change.deadline + max(now - heard_of, timedelta()))
     return lease
 
 

@@ -77,7 +77,9 @@ class PartitionForm(forms.Form):
     )
     shares = forms.ChoiceField(label="Sharing", choices=list(SHARING.items()), initial="NO")
     sharing_jobs = forms.IntegerField(label="Jobs at once", min_value=1, max_value=999, required=False)
-    qos = forms.CharField(label="QOS", required=False, max_length=64, help_text="Its limits hold for the partition")
+    qos = forms.CharField(
+        label="QOS", required=False, max_length=64, help_text="Its limits hold for the partition"
+    )
     allow_groups = forms.CharField(
         label="Allowed groups", required=False, max_length=2000, help_text="Unix groups; empty: everybody"
     )

@@ -64,7 +64,7 @@ def restart(door: Door, part: str) -> None:
 
 
 def impact_of(cluster: Cluster, part: str) -> Impact:
-    """Three small queries, and one question to Redis for the login node. Raises Missing for an unknown part."""
+    """Four small queries, and one question to Redis for the login node. Raises Missing for an unknown part."""
     name = named(cluster, part)
     queue = cluster.jobs.filter(is_finished=False)
     placed = queue.exclude(nodes="")

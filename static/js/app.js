@@ -4,6 +4,7 @@ import "./dialog.js";
 import "./keys.js";
 import "./live.js";
 import "./menu.js";
+import "./once.js";
 import "./select.js";
 import "./toast.js";
 import "./when.js";

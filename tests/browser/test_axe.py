@@ -39,6 +39,7 @@ PAGES = (
     f"{CLUSTER}changes/3/",
     f"{CLUSTER}changes/1/rollback/",
     f"{CLUSTER}scale/?slinky=2",
+    f"{CLUSTER}restart/workers/",
     f"{CLUSTER}terminate/",
     f"{CLUSTER}jobs/",
     f"{CLUSTER}jobs/4127/",
@@ -68,9 +69,9 @@ def findings(page: Page) -> list[str]:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
 def test_pages_have_no_serious_finding(
-    chromium: Browser, console: Console, size: tuple[int, int], theme: str
+    browser: Browser, console: Console, size: tuple[int, int], theme: str
 ) -> None:
-    context = chromium.new_context(
+    context = browser.new_context(
         viewport={"width": size[0], "height": size[1]},
         color_scheme=theme,  # type: ignore[arg-type]
         bypass_csp=True,

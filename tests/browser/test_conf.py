@@ -33,7 +33,9 @@ def opened(look: Look, **how: object) -> Page:
 def place(page: Page, line: str, *, at_end: bool = True) -> None:
     """Put the cursor on the first line that begins so."""
     row = next(n for n, one in enumerate(text(page).split("\n"), 1) if one.startswith(line))
-    page.evaluate("row => { const e = document.getElementById('conf').editor; e.focus(); e.gotoLine(row, 0) }", row)
+    page.evaluate(
+        "row => { const e = document.getElementById('conf').editor; e.focus(); e.gotoLine(row, 0) }", row
+    )
     if at_end:
         page.keyboard.press("End")
 
@@ -54,14 +56,19 @@ def test_a_bad_key_is_seen_at_its_line_fixed_reviewed_and_applied(look: Look, co
     expect(page.locator(".ace_gutter-cell.qd-problem")).to_have_text(str(line))
     problem.get_by_role("button", name="KillWait", exact=True).click()
     expect(page.locator("#conf-problems")).to_be_hidden()
-    expect(page.locator("#conf-sum")).to_contain_text("1 line changed · reconfigure is enough, no job is touched")
+    expect(page.locator("#conf-sum")).to_contain_text(
+        "1 line changed · reconfigure is enough, no job is touched"
+    )
     page.get_by_role("button", name="Review and apply").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("KillWait is read again by a reconfigure")
     dialog.get_by_role("button", name="Apply").click()
     page.wait_for_url("**/changes/4/")
     expect(page.get_by_role("heading", name="slurm.conf: 1 line")).to_be_visible()
-    assert "KillWait=45" in Cluster.objects.get(slug="llama-pretrain").revisions.latest("number").parsed.slurm_conf
+    assert (
+        "KillWait=45"
+        in Cluster.objects.get(slug="llama-pretrain").revisions.latest("number").parsed.slurm_conf
+    )
 
 
 def test_bad_configurations_are_caught_as_they_are_typed(look: Look) -> None:
@@ -110,6 +117,20 @@ def test_locked_lines_refuse_whatever_way_it_comes(look: Look, act: str) -> None
         page.keyboard.press("Delete")
     expect(page.locator("#toasts")).to_contain_text("belongs to the platform")
     assert text(page) == before
+
+
+@pytest.mark.parametrize("keys", ["Alt+ArrowUp", "Alt+ArrowDown", "Alt+Shift+ArrowUp"])
+def test_a_line_moved_over_a_marker_is_not_lost(look: Look, keys: str) -> None:
+    page = opened(look)
+    before = text(page).split("\n")
+    place(page, "# scheduling" if keys == "Alt+ArrowUp" else "PriorityWeightAge")
+    page.keyboard.press(keys)
+    after = text(page).split("\n")
+    begin, end = (
+        [n for n, line in enumerate(before) if line.startswith(mark)][0] for mark in ("# >>>", "# <<<")
+    )
+    assert after[: begin + 1] == before[: begin + 1] and after[-(len(before) - end) :] == before[end:]
+    assert set(after) == set(before)
 
 
 def test_select_all_takes_the_own_lines_alone(look: Look) -> None:
@@ -258,8 +279,8 @@ def test_viewer_reads_and_cannot_type(look: Look) -> None:
     expect(page.get_by_role("button", name="Review and apply")).to_have_count(0)
 
 
-def test_without_javascript_the_text_can_be_reviewed_and_applied(chromium, console: Console) -> None:
-    context = chromium.new_context(java_script_enabled=False)
+def test_without_javascript_the_text_can_be_reviewed_and_applied(browser, console: Console) -> None:
+    context = browser.new_context(java_script_enabled=False)
     context.add_cookies([{"name": "sessionid", "value": session_of(console, "ada"), "url": console.url}])
     page = context.new_page()
     page.goto(console.url + CONF)
@@ -284,9 +305,12 @@ def test_leaving_with_changes_asks_first(look: Look) -> None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_review_has_no_serious_finding(chromium, console: Console, theme: str) -> None:
-    context = chromium.new_context(
-        viewport={"width": PHONE[0], "height": PHONE[1]}, color_scheme=theme, bypass_csp=True, reduced_motion="reduce"
+def test_the_review_has_no_serious_finding(browser, console: Console, theme: str) -> None:
+    context = browser.new_context(
+        viewport={"width": PHONE[0], "height": PHONE[1]},
+        color_scheme=theme,
+        bypass_csp=True,
+        reduced_motion="reduce",
     )
     context.add_cookies([{"name": "sessionid", "value": session_of(console, "ada"), "url": console.url}])
     page = context.new_page()

@@ -23,7 +23,9 @@ def test_a_partition_is_made_by_pressing_nodes(look: Look) -> None:
     expect(dialog.get_by_label("Nodes", exact=True)).to_have_value("slinky-[0,2-3]")
     expect(dialog.locator(".sum")).to_contain_text("24 GPUs")
     dialog.get_by_label("Longest job").fill("2h")
-    expect(dialog.locator("pre.line")).to_have_text("PartitionName=train Nodes=slinky-[0,2-3] MaxTime=120 State=UP")
+    expect(dialog.locator("pre.line")).to_have_text(
+        "PartitionName=train Nodes=slinky-[0,2-3] MaxTime=120 State=UP"
+    )
     dialog.get_by_role("button", name="Add partition").click()
     page.wait_for_url("**/changes/4/")
     made = Cluster.objects.get(slug="llama-pretrain").revisions.latest("number").parsed.partitions[-1]

@@ -151,6 +151,6 @@ def test_schema_is_openapi_with_every_route(client: Client, cast: Cast) -> None:
     client.force_login(person("cy"))
     schema = client.get("/api/schema/", headers={"accept": "application/vnd.oai.openapi+json"}).json()
     assert schema["openapi"].startswith("3.")
-    wanted = {"nodes", "jobs", "changes", "actions/drain", "actions/cancel", "actions/scale"}
+    wanted = {"nodes", "jobs", "changes", "actions/drain", "actions/cancel", "actions/restart", "actions/scale"}
     assert wanted <= {path.partition("{cluster}/")[2] for path in schema["paths"]}
     assert "examples" in str(schema["paths"]["/api/v1/teams/{team}/clusters"]["post"])

@@ -2,10 +2,11 @@
 says."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
-from clusters import changes
+from clusters import changes, leases
 from clusters.lifecycle import Status
 from clusters.machine import ChangeStatus, Kind
 from clusters.models import Change, Cluster
@@ -267,3 +268,11 @@ def test_every_end_is_in_the_audit_trail(cluster, cast, carry, outcome):
     carry(edit(cluster, cast, slurm_conf=conf))
     event = Event.objects.filter(verb=f"change.{outcome}").get()
     assert (event.who, event.target, event.cluster) == ("ada", "change 1", "tiny")
+
+
+def test_the_time_of_a_dead_worker_does_not_reject_a_change_that_was_being_checked(cluster, cast, carry, hand):
+    change = edit(cluster, cast)
+    lease = leases.take(change.pk, hand.clock)
+    lease.write(status=S.CHECKING, deadline=hand.at + timedelta(seconds=CHECK_S))
+    hand.turn(leases.LEASE_S + 1)
+    assert carry(change).status == S.COMMITTED

@@ -178,7 +178,7 @@ def test_each_restart_ends_what_its_dialog_says_and_nothing_else(cluster, cast):
         watch_once(fresh(cluster))
         return (job_state(cluster, again), job_state(cluster, once)) == ("PENDING", "")
 
-    assert until(are_over, 30), (job_state(cluster, again), job_state(cluster, once))
+    assert until(are_over, 30), ask(cluster, "squeue", "-O", "JobID,State,Reason,StartTime,NodeList")
     assert until(lambda: set(ask(cluster, "sinfo", "-h", "-N", "-o", "%T").split()) == {"idle"}, 30)
     assert back.is_open
     assert cluster.changes.count() == 1

@@ -35,8 +35,15 @@ from slurm.provisioners.sandbox.layout import platform_lines, write_daemons
 from slurm.provisioners.sandbox.likeness import image_of, likeness, machine_names
 from slurm.provisioners.sandbox.room import remove_directory
 from slurm.provisioners.sandbox.shadow import shadow_check
-from slurm.provisioners.sandbox.sight import drift_of, machine_state_of, news_of, parts_of, unsettled
-from slurm.provisioners.sandbox.space import command_prefix, keeping, reload_keeper, stop_keeper
+from slurm.provisioners.sandbox.sight import (
+    are_starting,
+    drift_of,
+    machine_state_of,
+    news_of,
+    parts_of,
+    unsettled,
+)
+from slurm.provisioners.sandbox.space import Keeping, command_prefix, keeping, reload_keeper, stop_keeper
 from slurm.provisioners.sandbox.start import begin_cluster
 from slurm.provisioners.sandbox.tree import build_tree, cached_tree
 from slurm.readback import unlike
@@ -157,13 +164,15 @@ class Sandbox:
     def revive(self) -> tuple[str, ...]:
         spec, files = self._remembered(), good_files(self.home)
         if state := keeping(self.home):
-            return (*news_of(self.home, state), *self._lay_ghosts())
+            return (*news_of(self.home, state), *self._lay_ghosts(state))
         if spec is None or not files:
             return ()
         begin_cluster(self._cluster(spec), files)
         return (f"Started {self.ref.name} again with its last good files.",)
 
-    def _lay_ghosts(self) -> tuple[str, ...]:
+    def _lay_ghosts(self, state: Keeping) -> tuple[str, ...]:
+        if are_starting(state, epochs_of(self.home)):
+            return ()
         with suppress(Unavailable):  # the controller is not up yet; the next tick asks again
             slurm = self._slurm()
             return lay(slurm, ghosts_of(slurm.jobs(), self.home))

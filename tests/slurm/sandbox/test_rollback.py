@@ -100,7 +100,9 @@ def state_of(sandbox: Sandbox, number: str) -> str:
 
 @pytest.mark.parametrize("line", BAD)
 @pytest.mark.usefixtures("unchecked")
-def test_it_is_rolled_back_and_the_job_goes_on(cluster: Cluster, living: Sandbox, job: str, line: str) -> None:
+def test_it_is_rolled_back_and_the_job_goes_on(
+    cluster: Cluster, living: Sandbox, job: str, line: str
+) -> None:
     by = cluster.team.memberships.get(user__username="ada")
     asked = propose(cluster, cluster.spec.with_slurm_conf(f"{MINE}{line}\n"), base=1, by=by)
     run(asked.pk)
