@@ -136,7 +136,7 @@ def compare(memory: Memory, jobs: Sequence[JobSeen], survey: Survey) -> tuple[Di
 
 
 def _sort_out(gone: Iterable[Key], changed: Mapping[Key, Values], held: Mapping[Key, Values]) -> Difference:
-    """A job that left unfinished was requeued (it is there again, submitted later, or waits with the rest of its array),
+    """A job that left unfinished was requeued (it is there again, submitted later, or waits with its array's rest),
     was the waiting part of an array (all of its tasks have rows of their own now), or ended while nobody looked."""
     new = {key[0]: key for key in changed if key not in held}
     arrays = {key[0]: str(values[_JOB_ID]) for key, values in changed.items() if key[0].endswith("[]")}
