@@ -100,22 +100,11 @@ class ClusterSpec:
         )
         return (everything, *groups.values(), *declared)
 
-    def resized(self, name: str, count: int) -> "ClusterSpec":
-        """With `count` nodes in a group: the next ordinals come, the highest go. An unknown group changes nothing."""
-        return replace(self, groups=tuple(_resized(g, count) if g.name == name else g for g in self.groups))
-
     def with_partitions(self, partitions: tuple[PartitionSpec, ...]) -> "ClusterSpec":
         return replace(self, partitions=partitions)
 
     def with_slurm_conf(self, text: str) -> "ClusterSpec":
         return replace(self, slurm_conf=text)
-
-
-def _resized(group: NodeGroup, count: int) -> NodeGroup:
-    """New ordinals follow the highest that is left, as the operator numbers them."""
-    kept = tuple(sorted(group.ordinals))[:count]
-    following = kept[-1] + 1 if kept else 0
-    return replace(group, ordinals=kept + tuple(range(following, following + count - len(kept))))
 
 
 def _bracket(group: NodeGroup) -> str:

@@ -141,7 +141,8 @@ def _part(part: Part) -> dict[str, object]:
 
 
 def _revive(cluster: Cluster, provisioner: Provisioner, seen: Observation) -> tuple[str, ...]:
-    if all(part.state is PartState.UP for part in seen.parts) and seen.parts:
+    is_whole = bool(seen.parts) and all(part.state is PartState.UP for part in seen.parts)
+    if is_whole and not _came_back(cluster, seen):
         return ()
     if not _should_run(cluster):
         return ()
@@ -150,6 +151,12 @@ def _revive(cluster: Cluster, provisioner: Provisioner, seen: Observation) -> tu
     except ConsoleError as error:
         log.warning("not revived: cluster %s: %s", cluster, error.message)
         return ()
+
+
+def _came_back(cluster: Cluster, seen: Observation) -> bool:
+    """Whether a part ended and was started again since the last look, too quickly to be seen down."""
+    before = {part.get("name"): part.get("restarts", 0) for part in cluster.parts}
+    return any(part.restarts > before.get(part.name, part.restarts) for part in seen.parts)
 
 
 def _should_run(cluster: Cluster) -> bool:

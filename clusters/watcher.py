@@ -21,12 +21,14 @@ from django.db import close_old_connections
 from django.db.models import Q
 from django.utils import timezone
 
+from clusters.lifecycle import Status
 from clusters.models import Cluster
 from clusters.provisioner import ClusterRef, Provisioner
 from clusters.watch import HOLD_S, WATCHED, NotOurs, watch_once
 from console import live
 
 CLAIM_EVERY_S = 2.0
+CREATING_TICK_S = 0.5  # its parts come up within seconds, and somebody watches them do so
 LONGEST_SLEEP_S = 0.5
 SHORTEST_PAUSE_S = 0.1
 SLOW_S = 12.0
@@ -109,6 +111,8 @@ class Watcher:
         try:
             cluster = Cluster.objects.select_related("team", "region").get(pk=held.pk, watch_token=self.token)
             watch_once(cluster, held.provisioner(cluster))
+            if cluster.status == Status.CREATING:
+                held.due = min(held.due, time.monotonic() + CREATING_TICK_S)
         except (NotOurs, Cluster.DoesNotExist):
             log.info("no longer watched here: cluster %s", held.pk)
         except DatabaseError as error:

@@ -10,4 +10,3 @@ class ConsoleConfig(AppConfig):
 
     def ready(self) -> None:
         import_module("console.celery")
-        import_module("console.rights").listen()

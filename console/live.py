@@ -64,9 +64,12 @@ def publish(
     transaction.on_commit(lambda: _send(topic, message))
 
 
-def announce_rights(user_pk: int) -> None:
-    """Have the person's open sockets ask again what they may, once the current transaction has committed."""
-    transaction.on_commit(lambda: _send(user_topic(user_pk), {"type": "rights.changed"}))
+def rights_changed(user: int) -> None:
+    """Have this person's sockets ask again what they may, once the current transaction has committed.
+
+    Like `publish` never raises: sockets that did not hear it find out by themselves within seconds.
+    """
+    transaction.on_commit(lambda: _send(user_topic(user), {"type": "rights.changed"}))
 
 
 def _send(topic: str, message: Mapping[str, object]) -> None:

@@ -1,10 +1,11 @@
-"""Around every request: the content security policy, and errors turned into what the client can read."""
+"""Around every request: the content security policy, where it came from, and errors that the client can read."""
 
 import secrets
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
+from console import events
 from console.errors import ConsoleError, Rejected
 from console.page import render_error
 from console.problems import MEDIA_TYPE, document
@@ -47,6 +48,16 @@ def no_nul(get_response: Handler) -> Handler:
         if request.path_info.startswith("/api/"):
             return JsonResponse(document(error), status=error.status, content_type=MEDIA_TYPE)
         return render_error(request, error)
+
+    return handle
+
+
+def audit_origin(get_response: Handler) -> Handler:
+    """What is done in the request is recorded with the address that it came from."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        with events.coming_from(str(request.META.get("REMOTE_ADDR") or "")):
+            return get_response(request)
 
     return handle
 

@@ -30,6 +30,8 @@ class Membership(models.Model):
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=[(r.value, r.value) for r in Role], default=Role.VIEWER)
+    # Empty for those who were members before this was written down.
+    joined_at = models.DateTimeField(auto_now_add=True, null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["team", "user"], name="one_membership_per_team")]

@@ -34,6 +34,7 @@ class Action(StrEnum):
     CHANGE_CLUSTER = "change the cluster"
     RESTART_CLUSTER = "restart the cluster's services"
     VIEW_MEMBERS = "see members"
+    VIEW_ACTIVITY = "see activity"
     CHANGE_MEMBERS = "change members"
     TERMINATE_CLUSTER = "terminate the cluster"
     DELETE_CLUSTER = "delete the cluster"
@@ -42,6 +43,7 @@ class Action(StrEnum):
 LEAST_ROLE: dict[Action, Role] = {
     Action.VIEW: Role.VIEWER,
     Action.VIEW_MEMBERS: Role.VIEWER,
+    Action.VIEW_ACTIVITY: Role.VIEWER,
     Action.SUBMIT_JOB: Role.MEMBER,
     Action.CONTROL_OWN_JOB: Role.MEMBER,
     Action.TERMINAL: Role.MEMBER,

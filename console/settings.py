@@ -111,6 +111,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "console.middleware.content_security_policy",
     "console.middleware.no_nul",
+    "console.middleware.audit_origin",
     "console.middleware.ErrorPages",
 ]
 ROOT_URLCONF = "console.urls"

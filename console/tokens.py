@@ -3,11 +3,14 @@
 import hashlib
 import secrets
 
+from django.db import transaction
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from console import events
+from console.errors import Missing
 from console.models import ApiToken, User
 
 # A fixed beginning lets secret scanners recognise a leaked token.
@@ -17,8 +20,25 @@ PREFIX = "qd_"
 def make_token(user: User, name: str) -> str:
     """A new token of `user`, returned once: only its digest is kept."""
     token = PREFIX + secrets.token_urlsafe(32)
-    ApiToken.objects.create(user=user, name=name, prefix=token[:8], digest=_digest(token))
+    with transaction.atomic():
+        made = ApiToken.objects.create(user=user, name=name, prefix=token[:8], digest=_digest(token))
+        events.record("token.make", by=user, target=f"{made.prefix}… {name}")
     return token
+
+
+def token_of(user: User, pk: int) -> ApiToken:
+    """One of the person's own tokens. Raises Missing."""
+    found = user.api_tokens.filter(pk=pk).first()
+    if found is None:
+        raise Missing("You have no such API token.", "It may be revoked already; your profile lists them.")
+    return found
+
+
+def revoke_token(token: ApiToken) -> None:
+    """Scripts that use it are refused from now on."""
+    with transaction.atomic():
+        events.record("token.revoke", by=token.user, target=f"{token.prefix}… {token.name}")
+        token.delete()
 
 
 class BearerAuthentication(BaseAuthentication):

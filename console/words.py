@@ -11,7 +11,7 @@ _TONES = {
         "configuring"
     ),
     "warn": (
-        "terminating deleting rolling-back rejected draining drained drain failing maint reboot suspended "
+        "terminating deleting rolling-back rejected refused draining drained drain failing maint reboot suspended "
         "timeout preempted warn stale held deadline"
     ),
     "bad": "failed notready stuck rolled-back down fail inval error bad node_fail out_of_memory boot_fail never",

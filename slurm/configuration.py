@@ -149,7 +149,8 @@ def _revision(cluster: Cluster, number: int | None) -> Revision:
     found = cluster.revisions.filter(number=number).first() if number is not None else None
     if found is None:
         raise Conflict(
-            f"{cluster.slug} has no revision {number}.", "Say which revision you began with; open the page again."
+            f"{cluster.slug} has no revision {number}.",
+            "Say which revision you began with; open the page again.",
         )
     return found
 
@@ -183,7 +184,11 @@ def _asked(cluster: Cluster, spec: ClusterSpec) -> tuple[Problem, ...]:
     except Rejected as refusal:
         return refusal.problems or (Problem(PATH, refusal.message, refusal.hint),)
     except Unavailable as error:
-        return (Problem("", error.message, "The change itself asks again before anything is touched.", blocking=False),)
+        return (
+            Problem(
+                "", error.message, "The change itself asks again before anything is touched.", blocking=False
+            ),
+        )
 
 
 def _with_platforms(
@@ -200,4 +205,6 @@ def _jobs(cluster: Cluster, cost: Cost) -> str:
     if cost is Cost.RECONFIGURE:
         return "reconfigure is enough, no job is touched"
     running = cluster.jobs.filter(is_finished=False).exclude(nodes="").count()
-    return f"daemons restart, {count(running, 'running job goes', 'running jobs go')} on and the queue is kept"
+    return (
+        f"daemons restart, {count(running, 'running job goes', 'running jobs go')} on and the queue is kept"
+    )

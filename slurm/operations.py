@@ -35,12 +35,12 @@ def drain(door: Door, nodes: Sequence[str], reason: str) -> None:
     def act() -> None:
         _slurm(door).drain(_known_nodes(door, nodes), text)
 
-    _perform(door, "node.drain", nodes, Action.OPERATE_NODE, act, {"reason": why})
+    perform(door, "node.drain", nodes, Action.OPERATE_NODE, act, {"reason": why})
 
 
 def resume(door: Door, nodes: Sequence[str]) -> None:
     """Give nodes back to the scheduler."""
-    _perform(
+    perform(
         door,
         "node.resume",
         nodes,
@@ -57,7 +57,7 @@ def reboot(door: Door, nodes: Sequence[str]) -> None:
         for name in _known_nodes(door, nodes):
             provisioner.restart(name, lambda sentence: None)
 
-    _perform(door, "node.reboot", nodes, Action.OPERATE_NODE, act)
+    perform(door, "node.reboot", nodes, Action.OPERATE_NODE, act)
 
 
 def cancel(door: Door, job_ids: Sequence[str]) -> None:
@@ -90,7 +90,7 @@ def submit(door: Door, script: str, options: Sequence[str] = ()) -> int:
         Submission.objects.create(cluster=door.cluster, number=job, by=door.membership.user)
         return job
 
-    return _perform(door, "job.submit", (), Action.SUBMIT_JOB, act)
+    return perform(door, "job.submit", (), Action.SUBMIT_JOB, act)
 
 
 def is_own(door: Door, job_ids: Sequence[str]) -> bool:
@@ -129,10 +129,10 @@ def _control(
     ids = [valid(job_id) for job_id in job_ids]
     _some(ids, "job")
     own = is_own(door, ids)
-    _perform(door, verb, ids, Action.CONTROL_JOB, lambda: act(_slurm(door), ids), own=own)
+    perform(door, verb, ids, Action.CONTROL_JOB, lambda: act(_slurm(door), ids), own=own)
 
 
-def _perform(
+def perform(
     door: Door,
     verb: str,
     targets: Sequence[str],
@@ -141,11 +141,15 @@ def _perform(
     detail: Mapping[str, object] | None = None,
     *,
     own: bool = False,
+    step: Step = Step.OPERATE,
 ) -> T:
-    """Rights, status, the call, the event. The event of a refusal says by what it was refused."""
+    """Rights, status, the call, the event. The event of a refusal says by what it was refused.
+
+    For the operations here and in `slurm.restarts`; `step` is what the cluster's status must allow.
+    """
     try:
         door.require(action, own=own)
-        why_not = refusal(Status(door.cluster.status), Step.OPERATE)
+        why_not = refusal(Status(door.cluster.status), step)
         if why_not:
             raise Conflict(why_not, "See the cluster's page for what it is waiting for.")
         done = act()

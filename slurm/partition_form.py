@@ -51,7 +51,7 @@ class PartitionForm(forms.Form):
     nodes = forms.CharField(
         label="Nodes",
         max_length=10_000,
-        help_text="A range such as slinky-[0-1,5], or ALL. Press nodes on the right to choose them.",
+        help_text="A range such as slinky-[0-1,5], or ALL. Press nodes in the list to choose them.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "class": "mono"}),
     )
     default = forms.BooleanField(label="Default: takes jobs that name no partition", required=False)
@@ -77,7 +77,9 @@ class PartitionForm(forms.Form):
     )
     shares = forms.ChoiceField(label="Sharing", choices=list(SHARING.items()), initial="NO")
     sharing_jobs = forms.IntegerField(label="Jobs at once", min_value=1, max_value=999, required=False)
-    qos = forms.CharField(label="QOS", required=False, max_length=64, help_text="Its limits hold for the partition")
+    qos = forms.CharField(
+        label="QOS", required=False, max_length=64, help_text="Its limits hold for the partition"
+    )
     allow_groups = forms.CharField(
         label="Allowed groups", required=False, max_length=2000, help_text="Unix groups; empty: everybody"
     )

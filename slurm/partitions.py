@@ -134,9 +134,7 @@ def without(spec: ClusterSpec, name: str) -> ClusterSpec:
     return spec.with_partitions(tuple(one for one in spec.partitions if one.name != name))
 
 
-def problems_of(
-    spec: ClusterSpec, partition: PartitionSpec, *, instead_of: str = ""
-) -> tuple[Problem, ...]:
+def problems_of(spec: ClusterSpec, partition: PartitionSpec, *, instead_of: str = "") -> tuple[Problem, ...]:
     """What speaks against it, each at its field by the name that PartitionSpec has for it; at most one for a field.
 
     "" is the path of what concerns all partitions together (there are too many).
@@ -176,7 +174,9 @@ def edit(door: Door, name: str, partition: PartitionSpec, *, base: int | None) -
     own(door.cluster, name)
     if partition.name != name:
         text = f"A partition keeps its name: {name}."
-        raise Rejected(text, (Problem("name", text, "Add another one, move the jobs, then delete this one."),))
+        raise Rejected(
+            text, (Problem("name", text, "Add another one, move the jobs, then delete this one."),)
+        )
     return _propose(door, partition, base, name)
 
 

@@ -12,6 +12,7 @@ from slurm.views import (
     nodes,
     overview,
     partitions,
+    restart,
     submission,
     terminal,
 )
@@ -20,6 +21,7 @@ urlpatterns = [
     path("", overview.overview, name="cluster"),
     path("scale/", life.scale, name="scale"),
     path("reconfigure/", life.reconfigure, name="reconfigure"),
+    path("restart/<str:part>/", restart.restart, name="restart"),
     path("terminate/", life.terminate, name="terminate"),
     path("delete/", life.delete, name="delete"),
     path("nodes/", nodes.nodes, name="nodes"),

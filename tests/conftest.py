@@ -2,8 +2,19 @@
 
 import os
 import shutil
+from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests come last: from its first use Playwright keeps an event loop in this thread, beside which no test
+    could run one of its own.
+    """
+    items.sort(key=lambda item: "browser" in getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")
@@ -13,3 +24,14 @@ def chromium_path() -> str:
     found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     assert found, "no Chromium: `make test` installs it, or set CHROMIUM to one"
     return found
+
+
+@pytest.fixture(scope="session")
+def browser(chromium_path: str) -> Iterator[Browser]:
+    """The one Chromium of a test run; each test opens contexts of its own in it."""
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        # Django suspects every query beside Playwright's event loop of blocking it.
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+        chromium = playwright.chromium.launch(executable_path=chromium_path, args=FLAGS)
+        yield chromium
+        chromium.close()

@@ -54,7 +54,7 @@ def test_every_socket_declares_its_action() -> None:
 
 
 FILLED = {"<slug:team>": "research", "<slug:cluster>": "tiny", "<int:number>": "1"}
-FILLED |= {"<str:job>": "7", "<str:job_id>": "7"}
+FILLED |= {"<str:job>": "7", "<str:job_id>": "7", "<str:part>": "login", "<str:member>": "mo"}
 METHODS = ("get", "post", "put", "delete")
 ROLES = ("ada", "lin", "ben", "mo", "cy", "dee")
 

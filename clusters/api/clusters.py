@@ -19,7 +19,9 @@ from clusters.api.serializers import (
 from clusters.lifecycle import Status
 from clusters.models import Change, Cluster
 from clusters.order import Order, spec_for
+from clusters.scaling import rescale
 from console.access import SIGNED_IN
+from console.errors import Problem, Rejected
 from console.models import Team
 from console.roles import Action
 
@@ -138,8 +140,11 @@ class Scale(ClusterAction):
     def post(self, request: Request, team: str, cluster: str) -> Response:
         data = checked(ScaleSerializer(data=request.data))
         spec = self.door.cluster.spec
-        for group, count in data["groups"].items():
-            spec = spec.resized(group, count)
+        if unknown := [name for name in data["groups"] if spec.group(name) is None]:
+            known = ", ".join(group.name for group in spec.groups)
+            problems = (Problem(f"groups.{name}", f"There is no group {name}, only {known}.") for name in unknown)
+            raise Rejected(f"{cluster} was not scaled.", tuple(problems))
+        spec = rescale(spec, data["groups"])
         return self.answer(
             changes.propose(self.door.cluster, spec, base=data["base"], by=self.door.membership)
         )

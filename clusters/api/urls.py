@@ -1,14 +1,17 @@
-"""Routes of the API of teams, clusters and changes, below /api/v1/."""
+"""Routes of the API of teams, their people, clusters and changes, below /api/v1/."""
 
 from django.urls import path
 
-from clusters.api import changes, clusters
+from clusters.api import changes, clusters, people
 
 CLUSTER = "teams/<slug:team>/clusters/<slug:cluster>"
 
 urlpatterns = [
     path("teams", clusters.Teams.as_view(), name="api-teams"),
     path("teams/<slug:team>/clusters", clusters.Clusters.as_view(), name="api-clusters"),
+    path("teams/<slug:team>/members", people.Members.as_view(), name="api-members"),
+    path("teams/<slug:team>/members/<str:member>", people.Member.as_view(), name="api-member"),
+    path("teams/<slug:team>/activity", people.Activity.as_view(), name="api-activity"),
     path(CLUSTER, clusters.ClusterDetail.as_view(), name="api-cluster"),
     path(f"{CLUSTER}/actions/reconfigure", clusters.Reconfigure.as_view(), name="api-reconfigure"),
     path(f"{CLUSTER}/actions/scale", clusters.Scale.as_view(), name="api-scale"),

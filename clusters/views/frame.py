@@ -33,10 +33,13 @@ TABS = (
     ("Changes", "changes"),
 )
 # Label, icon, route, what it asks of the role and of the lifecycle. A route that does not exist is not offered.
+# What follows a colon is the route's `part`.
 MENU = (
     ("Scale", "arrows-diagonal", "scale", Action.CHANGE_CLUSTER, Step.CHANGE),
     ("Reconfigure", "refresh", "reconfigure", Action.CHANGE_CLUSTER, Step.RECONFIGURE),
-    ("Restart services", "rotate-clockwise", "restart", Action.RESTART_CLUSTER, Step.RESTART),
+    ("Restart controller", "rotate-clockwise", "restart:controller", Action.RESTART_CLUSTER, Step.RESTART),
+    ("Restart login node", "rotate-clockwise", "restart:login", Action.RESTART_CLUSTER, Step.RESTART),
+    ("Restart workers", "rotate-clockwise", "restart:workers", Action.RESTART_CLUSTER, Step.RESTART),
     ("Clone", "copy", "cluster-new", Action.CREATE_CLUSTER, Step.CLONE),
     ("Terminate", "power", "terminate", Action.TERMINATE_CLUSTER, Step.TERMINATE),
     ("Delete", "trash", "delete", Action.DELETE_CLUSTER, Step.DELETE),
@@ -100,7 +103,7 @@ def cluster_frame(door: Door) -> Frame:
     return Frame(
         cluster=cluster,
         facts=facts_of(cluster),
-        tabs=_tabs(cluster),
+        tabs=_tabs(door),
         menu=_menu(door),
         live_url=f"/ws/t/{cluster.team.slug}/c/{cluster.slug}/live",
         tick_s=settings.WATCH_TICK_S,
@@ -131,7 +134,9 @@ def _age_s(cluster: Cluster) -> float | None:
     return max(timezone.now() - cluster.observed_at, timedelta()).total_seconds()
 
 
-def _tabs(cluster: Cluster) -> tuple[Tab, ...]:
+def _tabs(door: Door) -> tuple[Tab, ...]:
+    """The terminal's only for those who may open one; every other part may be looked at by all."""
+    cluster = door.cluster
     where = {"team": cluster.team.slug, "cluster": cluster.slug}
     counts = {
         "nodes": cluster.nodes.count(),
@@ -141,7 +146,9 @@ def _tabs(cluster: Cluster) -> tuple[Tab, ...]:
         "changes": cluster.changes.count(),
     }
     return tuple(
-        Tab(label, name, url, counts.get(name)) for label, name in TABS if (url := _url(name, **where))
+        Tab(label, name, url, counts.get(name))
+        for label, name in TABS
+        if (name != "terminal" or door.may(Action.TERMINAL)) and (url := _url(name, **where))
     )
 
 
@@ -149,11 +156,12 @@ def _menu(door: Door) -> tuple[Item, ...]:
     cluster = door.cluster
     where = {"team": cluster.team.slug, "cluster": cluster.slug}
     items = []
-    for label, icon, name, action, step in MENU:
+    for label, icon, route, action, step in MENU:
+        name, _, part = route.partition(":")
         if name == "cluster-new":
             url = f"{_url(name, team=cluster.team.slug)}?from={cluster.slug}"
         else:
-            url = _url(name, **where)
+            url = _url(name, **where, **({"part": part} if part else {}))
         if url and allows(Status(cluster.status), step):
             items.append(Item(label, icon, name, url, why_not(door, action, step)))
     return tuple(items)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
@@ -11,6 +11,7 @@ from clusters.lifecycle import Status
 from clusters.models import Cluster
 
 STALLED_AFTER_S = 60
+NEWS_FOR = timedelta(minutes=10)
 KINDS = (
     ("accounting", "Accounting"),
     ("controller", "Controller"),
@@ -23,7 +24,10 @@ TONES = {"up": "ok", "starting": "busy", "down": "bad", "absent": "idle"}
 
 @dataclass(frozen=True)
 class Step:
-    """One line of Creating. `took_s` counts from the cluster's beginning to the step's being up."""
+    """One line of Creating. `took_s` counts from the cluster's beginning to the step's being up.
+
+    `again` is the part that ended last and was started again, `again_at` when; both for a while after it only.
+    """
 
     kind: str
     label: str
@@ -33,6 +37,8 @@ class Step:
     detail: str
     took_s: float | None
     is_stalled: bool = False
+    again: str = ""
+    again_at: datetime | None = None
 
     @property
     def tone(self) -> str:
@@ -67,6 +73,7 @@ def _step(cluster: Cluster, kind: str, label: str, parts: Sequence[Mapping[str, 
         state = "waiting"  # not started yet, which is no fault
     since = [moment for part in up if (moment := _moment(part.get("since")))]
     ready_at = max(since) if state == "up" and since else None
+    again_at, again = _last_restart(up)
     return Step(
         kind=kind,
         label=label,
@@ -75,7 +82,15 @@ def _step(cluster: Cluster, kind: str, label: str, parts: Sequence[Mapping[str, 
         of=wanted,
         detail=_detail(parts),
         took_s=(ready_at - cluster.status_at).total_seconds() if ready_at else None,
+        again=again,
+        again_at=again_at,
     )
+
+
+def _last_restart(up: Iterable[Mapping[str, object]]) -> tuple[datetime | None, str]:
+    restarted = [(_moment(part.get("since")), str(part.get("name"))) for part in up if part.get("restarts")]
+    recent = [(at, name) for at, name in restarted if at and timezone.now() - at < NEWS_FOR]
+    return max(recent, default=(None, ""))
 
 
 def _worst(parts: Iterable[Mapping[str, object]]) -> str:

@@ -38,8 +38,12 @@ class ConfigurationSerializer(serializers.Serializer[Any]):
 class ConfTextSerializer(serializers.Serializer[Any]):
     """Either the whole file or the user's block."""
 
-    text = serializers.CharField(required=False, max_length=2_000_000, trim_whitespace=False, allow_blank=True)
-    settings = serializers.CharField(required=False, max_length=600_000, trim_whitespace=False, allow_blank=True)
+    text = serializers.CharField(
+        required=False, max_length=2_000_000, trim_whitespace=False, allow_blank=True
+    )
+    settings = serializers.CharField(
+        required=False, max_length=600_000, trim_whitespace=False, allow_blank=True
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("text" in attrs) == ("settings" in attrs):
@@ -52,7 +56,9 @@ class ConfProposedSerializer(ConfTextSerializer):
 
 
 class ConfCheckSerializer(ConfTextSerializer):
-    base = serializers.IntegerField(min_value=1, required=False, help_text="The current revision if left out.")
+    base = serializers.IntegerField(
+        min_value=1, required=False, help_text="The current revision if left out."
+    )
     shadow = serializers.BooleanField(default=True, help_text="Let a shadow controller read a copy, too.")
 
 
@@ -106,7 +112,9 @@ class SlurmConf(ClusterView):
         try:
             change = propose_conf(self.door, _whole(before, data), data["base"])
         except Rejected as refusal:
-            raise Rejected(refusal.message, _as_sent(refusal.problems, before, data), refusal.hint) from refusal
+            raise Rejected(
+                refusal.message, _as_sent(refusal.problems, before, data), refusal.hint
+            ) from refusal
         return Response(ChangeSerializer(change).data, status=202)
 
 

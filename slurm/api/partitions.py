@@ -46,8 +46,12 @@ class PartitionFieldsSerializer(serializers.Serializer[Any]):
     priority_tier = serializers.IntegerField(default=1, min_value=0, max_value=65_533)
     oversubscribe = serializers.CharField(default="NO", max_length=20)
     qos = serializers.CharField(default="", max_length=64, allow_blank=True)
-    allow_groups = serializers.ListField(child=serializers.CharField(max_length=64), default=list, max_length=100)
-    allow_accounts = serializers.ListField(child=serializers.CharField(max_length=64), default=list, max_length=100)
+    allow_groups = serializers.ListField(
+        child=serializers.CharField(max_length=64), default=list, max_length=100
+    )
+    allow_accounts = serializers.ListField(
+        child=serializers.CharField(max_length=64), default=list, max_length=100
+    )
     base = serializers.IntegerField(min_value=1, help_text="The revision that you read.")
 
 
@@ -148,7 +152,9 @@ class PartitionDetail(ClusterView):
     )
     def delete(self, request: Request, team: str, cluster: str, name: str) -> Response:
         if "base" not in request.query_params:
-            raise Rejected("Partition was not deleted.", (Problem("base", "Say which revision you read: ?base=."),))
+            raise Rejected(
+                "Partition was not deleted.", (Problem("base", "Say which revision you read: ?base=."),)
+            )
         base = whole_number(request, "base", default=0, most=10_000_000)
         return Response(ChangeSerializer(acts.delete(self.door, name, base=base)).data, status=202)
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from slurm.api import conf, jobs, nodes, partitions
+from slurm.api import conf, jobs, nodes, partitions, restart
 
 CLUSTER = "teams/<slug:team>/clusters/<slug:cluster>"
 
@@ -12,6 +12,7 @@ urlpatterns = [
     path(f"{CLUSTER}/actions/drain", nodes.Drain.as_view(), name="api-drain"),
     path(f"{CLUSTER}/actions/resume", nodes.Resume.as_view(), name="api-resume"),
     path(f"{CLUSTER}/actions/reboot", nodes.Reboot.as_view(), name="api-reboot"),
+    path(f"{CLUSTER}/actions/restart", restart.Restart.as_view(), name="api-restart"),
     path(f"{CLUSTER}/slurm-conf", conf.SlurmConf.as_view(), name="api-slurm-conf"),
     path(f"{CLUSTER}/slurm-conf/check", conf.SlurmConfCheck.as_view(), name="api-slurm-conf-check"),
     path(f"{CLUSTER}/partitions", partitions.Partitions.as_view(), name="api-partitions"),

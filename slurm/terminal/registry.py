@@ -19,6 +19,7 @@ LIFE_S = 15
 BEAT_S = 5.0
 WORKERS = "quarterdeck:terminals:workers"
 SESSION = "quarterdeck:terminals:session:"
+HELD = "quarterdeck:terminals:cluster:"
 
 
 @dataclass(frozen=True)
@@ -46,10 +47,18 @@ class Registry:
         pipe.zadd(WORKERS, {path: now + LIFE_S})
         for session, place in sessions:
             pipe.set(SESSION + session, json.dumps(asdict(place)), ex=LIFE_S)
+            pipe.zremrangebyscore(HELD + place.cluster, 0, now)
+            pipe.zadd(HELD + place.cluster, {session: now + LIFE_S})
+            pipe.expire(HELD + place.cluster, LIFE_S)
         await self._do(pipe.execute())
 
     async def forget(self, session: str) -> None:
-        await self._do(self._redis.delete(SESSION + session))
+        place = await self.place(session)
+        pipe = self._redis.pipeline(transaction=False)
+        pipe.delete(SESSION + session)
+        if place:
+            pipe.zrem(HELD + place.cluster, session)
+        await self._do(pipe.execute())
 
     async def leave(self, path: str) -> None:
         await self._do(self._redis.zrem(WORKERS, path))
@@ -57,6 +66,11 @@ class Registry:
     async def workers(self) -> list[str]:
         """Socket paths of the workers that live, those heard of last first."""
         found: list[str] = await self._do(self._redis.zrevrangebyscore(WORKERS, "+inf", time.time()))
+        return found
+
+    async def held(self, cluster: str) -> int:
+        """How many terminals are open on this cluster (by its key); late by a beat when a worker was killed."""
+        found: int = await self._do(self._redis.zcount(HELD + cluster, time.time(), "+inf"))
         return found
 
     async def place(self, session: str) -> Place | None:

@@ -100,7 +100,7 @@ def _begun(request: HttpRequest, door: Door, current: Configuration) -> tuple[st
         return current.with_settings(part.text), f"Your text, now on top of revision {current.revision}."
     number = number_of(request.GET.get("from"))
     change = door.cluster.changes.select_related("revision").filter(number=number).first() if number else None
-    if change is None or change.revision is None:
+    if change is None or change.revision is None or change.revision_id == door.cluster.revision_id:
         return current.text, ""
     return (
         current.with_settings(change.revision.parsed.slurm_conf),

@@ -23,6 +23,7 @@ from slurm.models import Job
 from slurm.partition_form import PartitionForm, initial_from
 
 MOST_JOBS = 12
+MOST_NODES = 100
 MOST_PICKED = 512
 
 
@@ -52,7 +53,8 @@ def partition(request: HttpRequest, door: Door, name: str) -> HttpResponse:
         **_about(door),
         "row": row,
         "line": acts.line_of(row.spec),
-        "nodes": door.cluster.nodes.filter(name__in=row.coverage.names),
+        "nodes": door.cluster.nodes.filter(name__in=row.coverage.names)[:MOST_NODES],
+        "most_nodes": MOST_NODES,
         "jobs": jobs.order_by("-start_at", "-priority", "number")[:MOST_JOBS],
         "change_why_not": why_not(door, Action.CHANGE_CLUSTER, Step.CHANGE),
     }
@@ -64,8 +66,12 @@ def add(request: HttpRequest, door: Door) -> HttpResponse:
     _allow(door)
     own = len(door.cluster.spec.partitions)
     if own >= MAX_OWN_PARTITIONS:
-        raise Conflict(f"{door.cluster.slug} has {own} partitions of its own.", "Delete one that is no longer used.")
-    return _dialog(request, door, None, lambda form: acts.add(door, form.partition, base=form.cleaned_data["base"]))
+        raise Conflict(
+            f"{door.cluster.slug} has {own} partitions of its own.", "Delete one that is no longer used."
+        )
+    return _dialog(
+        request, door, None, lambda form: acts.add(door, form.partition, base=form.cleaned_data["base"])
+    )
 
 
 @cluster_view(Action.CHANGE_CLUSTER)
@@ -90,6 +96,8 @@ def preview(request: HttpRequest, door: Door) -> HttpResponse:
     for name in ("name", "nodes"):
         if not request.POST.get(name, "").strip():
             form.errors.pop(name, None)
+    if request.POST.get("was"):
+        del form.fields["name"]  # the form of an edit does not show it
     return render_page(request, "slurm/_partition_preview.html", {**context, "swaps": form})
 
 
@@ -113,7 +121,9 @@ def delete(request: HttpRequest, door: Door, name: str) -> HttpResponse:
     try:
         change = acts.delete(door, name, base=number_of(request.POST.get("base")))
     except ConsoleError as error:
-        return render_dialog(request, "slurm/partition_delete.html", {**context, "error": error}, status=error.status)
+        return render_dialog(
+            request, "slurm/partition_delete.html", {**context, "error": error}, status=error.status
+        )
     return close_dialog(request, change_url(change))
 
 
@@ -176,12 +186,14 @@ def _seen(cluster: Cluster, form: PartitionForm) -> dict[str, object]:
     spec, wanted = cluster.spec, form.partition
     coverage = acts.covered(spec, wanted.nodes)
     machines = dict(cluster.nodes.values_list("name", "machine"))
-    names = spec.node_names
-    taken = next((one.name for one in spec.partitions if one.default and one.name != form.data.get("was")), "all")
+    names, chosen = spec.node_names, set(coverage.names)
+    taken = next(
+        (one.name for one in spec.partitions if one.default and one.name != form.data.get("was")), "all"
+    )
     return {
         "coverage": coverage,
         "picks": [
-            {"name": name, "machine": machines.get(name, ""), "is_on": name in set(coverage.names)}
+            {"name": name, "machine": machines.get(name, ""), "is_on": name in chosen}
             for name in names[:MOST_PICKED]
         ],
         "more": max(0, len(names) - MOST_PICKED),

@@ -17,13 +17,14 @@ let joined = false;
 let gap = false;
 let over = "";
 
+// While it is being created there is nothing to answer yet; its steps say how far it is.
+const young = () => holder()?.dataset.young === "1";
+
 function why() {
   if (over) return over;
   if (down) return "The connection to the console is lost. The page tries again by itself.";
   if (now() - heard > patience) return "The watcher has not reported: it, the database or Redis may be down. The page goes on by itself once it is back.";
-  // While it is being created there is nothing to answer yet; its steps say how far it is.
-  const young = holder()?.dataset.young === "1";
-  return problem && !young ? `The cluster did not answer: ${problem}` : "";
+  return problem && !young() ? `The cluster did not answer: ${problem}` : "";
 }
 
 function show() {
@@ -58,7 +59,7 @@ export const mark = {
     const missed = gap;
     heard = now();
     problem = message.problem ?? "";
-    if (!problem) seen = now();
+    if (!problem || young()) seen = now();
     gap = false;
     show();
     return missed;

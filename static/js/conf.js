@@ -22,7 +22,7 @@ let leaving = false;
 let fields = null;
 
 const editor = code(area, { mode: MODE, label: "slurm.conf" });
-editor.setOptions({ minLines: 20, maxLines: 30, readOnly, showFoldWidgets: false });
+editor.setOptions({ minLines: 20, maxLines: 30, readOnly, showFoldWidgets: false, dragEnabled: false });
 editor.container.classList.add("qd-conf");
 editor.container.style.lineHeight = "20px";
 editor.renderer.updateFontSize();
@@ -153,3 +153,4 @@ else editor.gotoLine(firstRow + 1, 0, false);
 help();
 if (!readOnly) check.now();
 page.editor = editor; // What the editor holds, for the tests.
+page.dataset.ready = "";

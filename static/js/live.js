@@ -28,6 +28,8 @@ function swap(id, fresh) {
   const old = document.getElementById(id);
   if (!fresh || old?.isEqualNode(fresh)) return [];
   const told = fresh.dataset.tells?.split(" ") ?? [];
+  // In another status the page has other parts: [data-live="status"] holds them all.
+  if (old?.dataset.status !== fresh.dataset.status) told.push("status");
   if (old) htmx.process(morph(old, fresh));
   return told;
 }

@@ -1,6 +1,5 @@
 """A console over seeded rows in this process, real sockets and Redis included, and Chromium looking at it."""
 
-import os
 import re
 import socket
 import threading
@@ -14,17 +13,14 @@ import uvicorn
 from django.db import connections
 from django.test import Client
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from clusters.models import Cluster
 from console import live
 from tests.seed import Seed, seed
 
-# Playwright's synchronous API keeps an event loop in this thread, from which Django would refuse to query.
-os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
 # What the browser itself says of a refused form (422, 409) and of a network that a test has cut.
 EXPECTED = re.compile(r"status of 4(22|09|04)|Status Error Code 4(22|09)|ERR_|WebSocket")
-FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
 WIDE, PHONE = (1280, 800), (390, 844)
 
 
@@ -62,14 +58,6 @@ class Console:
             pool.submit(act).result(10)
 
 
-@pytest.fixture(scope="session")
-def chromium(chromium_path: str) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path, args=FLAGS)
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
 def console(transactional_db, monkeypatch: pytest.MonkeyPatch, settings) -> Iterator[Console]:
     """Threads of the server must not hold on to a database that the next test empties."""
@@ -94,7 +82,7 @@ def console(transactional_db, monkeypatch: pytest.MonkeyPatch, settings) -> Iter
 
 
 @pytest.fixture
-def look(chromium: Browser, console: Console) -> Iterator[Callable[..., Page]]:
+def look(browser: Browser, console: Console) -> Iterator[Callable[..., Page]]:
     """Open a page as somebody, at a size, in a theme. At the end nothing may have gone wrong in the browser."""
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
@@ -102,7 +90,7 @@ def look(chromium: Browser, console: Console) -> Iterator[Callable[..., Page]]:
     def open_page(
         path: str, *, name: str = "ada", size: tuple[int, int] = WIDE, theme: str = "light"
     ) -> Page:
-        context = chromium.new_context(
+        context = browser.new_context(
             viewport={"width": size[0], "height": size[1]}, color_scheme=theme, bypass_csp=False
         )
         contexts.append(context)

@@ -1,4 +1,4 @@
-"""axe-core over every page of clusters and nodes, wide and phone, light and dark: no serious finding."""
+"""axe-core over every page of clusters, nodes and people, wide and phone, light and dark: no serious finding."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,11 +7,20 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Browser, Page
 
+from console import events
+from console.tokens import make_token
 from tests.browser.conftest import PHONE, WIDE, Console, session_of
 
 AXE = Path(settings.BASE_DIR, "static", "vendor", "axe", "axe.min.js")
 CLUSTER = "/t/research/c/llama-pretrain/"
 PAGES = (
+    "/t/research/members/",
+    "/t/research/members/add/",
+    "/t/research/members/role/?name=mo",
+    "/t/research/members/removal/?name=mo",
+    "/t/research/activity/",
+    "/profile/",
+    "/profile/tokens/new/",
     "/t/research/",
     "/t/research/clusters/new/?from=llama-pretrain",
     CLUSTER,
@@ -22,10 +31,15 @@ PAGES = (
     f"{CLUSTER}nodes/slinky-3/",
     f"{CLUSTER}nodes/drain/?node=slinky-0",
     f"{CLUSTER}nodes/reboot/?node=slinky-0",
+    f"{CLUSTER}partitions/debug/",
+    f"{CLUSTER}partitions/new/",
+    f"{CLUSTER}partitions/debug/edit/",
+    f"{CLUSTER}partitions/debug/deletion/",
     f"{CLUSTER}changes/",
     f"{CLUSTER}changes/3/",
     f"{CLUSTER}changes/1/rollback/",
     f"{CLUSTER}scale/?slinky=2",
+    f"{CLUSTER}restart/workers/",
     f"{CLUSTER}terminate/",
     f"{CLUSTER}jobs/",
     f"{CLUSTER}jobs/4127/",
@@ -55,14 +69,20 @@ def findings(page: Page) -> list[str]:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
 def test_pages_have_no_serious_finding(
-    chromium: Browser, console: Console, size: tuple[int, int], theme: str
+    browser: Browser, console: Console, size: tuple[int, int], theme: str
 ) -> None:
-    context = chromium.new_context(
+    context = browser.new_context(
         viewport={"width": size[0], "height": size[1]},
         color_scheme=theme,  # type: ignore[arg-type]
         bypass_csp=True,
         reduced_motion="reduce",
     )
+    made = console.made
+    events.record(
+        "node.drain", by=made.users["ops"], team=made.team, cluster="llama-pretrain", target="slinky-3",
+        detail={"reason": "XID 79"}, address="192.0.2.7",
+    )  # fmt: skip
+    make_token(made.users["ada"], "nightly training")
     page = context.new_page()
     wrong: list[str] = []
     for path in PAGES:

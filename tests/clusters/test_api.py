@@ -118,6 +118,13 @@ def test_scale_on_an_old_revision_is_a_conflict(ada: Script, cast: Cast) -> None
     assert Change.objects.get().revision.parsed.group("slinky").ordinals == (0, 1, 2)
 
 
+def test_scale_of_an_unknown_group_names_it(ada: Script, cast: Cast) -> None:
+    tiny_cluster(cast.team)
+    answer = ada.post(f"{CLUSTERS}/tiny/actions/scale", {"groups": {"slinkee": 3}, "base": 1})
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["path"] == "groups.slinkee"
+
+
 def test_terminated_cluster_refuses_to_scale_and_says_why(ada: Script, cast: Cast) -> None:
     tiny_cluster(cast.team, status=Status.TERMINATED)
     answer = ada.post(f"{CLUSTERS}/tiny/actions/scale", {"groups": {"slinky": 3}, "base": 1})
@@ -144,6 +151,6 @@ def test_schema_is_openapi_with_every_route(client: Client, cast: Cast) -> None:
     client.force_login(person("cy"))
     schema = client.get("/api/schema/", headers={"accept": "application/vnd.oai.openapi+json"}).json()
     assert schema["openapi"].startswith("3.")
-    wanted = {"nodes", "jobs", "changes", "actions/drain", "actions/cancel", "actions/scale"}
+    wanted = {"nodes", "jobs", "changes", "actions/drain", "actions/cancel", "actions/restart", "actions/scale"}
     assert wanted <= {path.partition("{cluster}/")[2] for path in schema["paths"]}
     assert "examples" in str(schema["paths"]["/api/v1/teams/{team}/clusters"]["post"])

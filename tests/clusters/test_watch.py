@@ -148,6 +148,22 @@ def test_nothing_is_asked_to_revive_while_all_is_up(cluster, look, monkeypatch):
     look(cluster)
 
 
+def test_a_part_that_came_back_between_two_looks_is_told_all_the_same(cluster, look, monkeypatch):
+    look(cluster)
+    kind = type(fake(cluster))
+    whole = kind.observe
+
+    def restarted(self):
+        seen = whole(self)
+        return replace(seen, parts=tuple(replace(part, restarts=1) for part in seen.parts))
+
+    monkeypatch.setattr(kind, "observe", restarted)
+    monkeypatch.setattr(kind, "revive", lambda self: ("slurmctld ended and was started again.",))
+    look(cluster)
+    look(cluster)
+    assert Event.objects.get(verb="part.revived").target.startswith("slurmctld ended")
+
+
 @pytest.mark.parametrize(
     ("status", "revived"),
     [

@@ -1,18 +1,24 @@
 """The pipeline and the watcher over real daemons: a cluster created, changed, broken, rolled back and ended."""
 
+import asyncio
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 
+import asyncssh
 import pytest
 from django.conf import settings
 
 from clusters import changes
+from clusters.access import Door
 from clusters.lifecycle import Status
 from clusters.machine import ChangeStatus
 from clusters.models import Change, Cluster
 from clusters.run import run
 from clusters.spec import ClusterSpec
 from clusters.watch import watch_once
+from slurm import restarts
+from slurm.authority import certificate
 from slurm.provisioners.sandbox.adapter import Sandbox
 from tests.cast import Cast, the_cast, the_region
 from tests.clusters.polling import until
@@ -78,8 +84,9 @@ def ask(cluster: Cluster, *argv: str) -> str:
     return done.stdout.decode()
 
 
-def a_running_job(cluster: Cluster) -> str:
-    job = ask(cluster, "sbatch", "--parsable", "-p", "all", "-o", "/dev/null", "--wrap", "sleep 300").strip()
+def a_running_job(cluster: Cluster, *options: str) -> str:
+    argv = ["sbatch", "--parsable", "-p", "all", "-n1", "-o", "/dev/null", *options, "--wrap", "sleep 300"]
+    job = ask(cluster, *argv).strip()
     assert until(lambda: job_state(cluster, job) == "RUNNING", 20), job_state(cluster, job)
     return job
 
@@ -139,6 +146,75 @@ def test_a_job_that_ended_with_the_cluster_is_queued_again(cluster):
 
     def is_queued_again() -> bool:
         watch_once(fresh(cluster))
-        return any(seen.job_id == job and seen.state == "PENDING" for seen in cluster.provisioner.observe().jobs or ())
+        return any(
+            seen.job_id == job and seen.state == "PENDING"
+            for seen in cluster.provisioner.observe().jobs or ()
+        )
 
     assert until(is_queued_again, within_s=60)
+
+
+def test_each_restart_ends_what_its_dialog_says_and_nothing_else(cluster, cast):
+    """Two jobs run on through the first two restarts; the workers' own ends both, and queues one of them again."""
+    door = Door(cluster, cast.ben)
+    again = a_running_job(cluster)
+    once = a_running_job(cluster, "--no-requeue")
+
+    session = Session(cluster)
+    restarts.restart(door, "controller")
+    assert until(lambda: answers(cluster) and job_state(cluster, once) == "RUNNING", 20)
+    assert job_state(cluster, again) == "RUNNING"
+    assert session.is_open
+
+    restarts.restart(door, "login")
+    assert until(lambda: not session.is_open, 20)
+    assert (job_state(cluster, again), job_state(cluster, once)) == ("RUNNING", "RUNNING")
+    assert until(lambda: cluster.provisioner.judge(LIFE).verdict == "done", 20)
+    back = Session(cluster)
+
+    restarts.restart(door, "workers")
+
+    def are_over() -> bool:
+        watch_once(fresh(cluster))
+        return (job_state(cluster, again), job_state(cluster, once)) == ("PENDING", "")
+
+    assert until(are_over, 30), ask(cluster, "squeue", "-O", "JobID,State,Reason,StartTime,NodeList")
+    assert until(lambda: set(ask(cluster, "sinfo", "-h", "-N", "-o", "%T").split()) == {"idle"}, 30)
+    assert back.is_open
+    assert cluster.changes.count() == 1
+
+
+def answers(cluster: Cluster) -> bool:
+    return cluster.provisioner.executor().run(["scontrol", "ping"]).code == 0
+
+
+class Session:
+    """An ssh session on the login node, held open in a thread until the other side ends it."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.endpoint = cluster.provisioner.login()
+        self.signed = certificate(cluster, self.endpoint.user, "ben")
+        self.is_open = False
+        started = threading.Event()
+        threading.Thread(target=lambda: asyncio.run(self._hold(started)), daemon=True).start()
+        assert started.wait(20)
+
+    async def _hold(self, started: threading.Event) -> None:
+        there = f"[{self.endpoint.host}]:{self.endpoint.port} {self.endpoint.host_key}"
+        signing = asyncssh.import_private_key(self.signed.key)
+        async with asyncssh.connect(
+            self.endpoint.host,
+            self.endpoint.port,
+            username=self.endpoint.user,
+            client_keys=[(signing, asyncssh.import_certificate(self.signed.certificate))],
+            known_hosts=asyncssh.import_known_hosts(there),
+            config=None,
+            agent_path=None,
+        ) as connection:
+            asleep = await connection.create_process("sleep 300")
+            self.is_open = True
+            started.set()
+            try:
+                await asleep.wait()
+            finally:
+                self.is_open = False

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, expect
 
 from tests.demo.console import DemoConsole, free_port
 from tests.demo.tab import PageOf, People, Tab
 
-FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
 expect.set_options(timeout=10_000)
 
 
@@ -34,14 +33,6 @@ def console() -> Iterator[DemoConsole]:
             yield made
         finally:
             made.stop()
-
-
-@pytest.fixture(scope="package")
-def browser(chromium_path: str) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="package")

@@ -9,20 +9,6 @@ from playwright.sync_api import expect
 from tests.demo.console import DemoConsole, until
 from tests.demo.tab import PageOf, Tab
 
-LIVE = ("proposed", "checking", "applying", "observing", "rolling back")
-
-
-def settle(console: DemoConsole) -> dict[str, object]:
-    """Wait until no change is live; the newest one."""
-    newest: dict[str, object] = {}
-
-    def ended() -> bool:
-        newest.update(console.get("/changes?limit=1").body["results"][0])
-        return newest["status"] not in LIVE
-
-    until(ended, "the change has ended", within_s=60)
-    return newest
-
 
 def workers(console: DemoConsole) -> int:
     spec = console.get("").body["spec"]
@@ -31,13 +17,13 @@ def workers(console: DemoConsole) -> int:
 
 @pytest.fixture(autouse=True)
 def size_as_before(console: DemoConsole) -> Iterator[None]:
-    settle(console)
+    console.settle()
     yield
-    settle(console)
+    console.settle()
     if workers(console) != 2:
         base = console.get("").body["revision"]
         assert console.post("/actions/scale", {"groups": {"cpu-workers": 2}, "base": base}).status == 202
-        assert settle(console)["status"] == "committed"
+        assert console.settle()["status"] == "committed"
     until(lambda: len(console.get("/nodes").body["results"]) == 6, "six nodes", within_s=30)
 
 
@@ -47,7 +33,13 @@ def scale_to(tab: Tab, count: int) -> None:
     expect(tab.dialog.locator("#scale-impact")).to_contain_text("cpu-workers-2")
     tab.expect_sound()
     tab.dialog.get_by_role("button", name="Scale").click()
-    tab.page.wait_for_url(re.compile(r"/changes/\d+/$"))
+
+
+def follow(tab: Tab, console: DemoConsole) -> None:
+    """Wait on the page of the newest change until it says committed. The page is loaded once, and moves by itself."""
+    number = console.get("/changes?limit=1").body["results"][0]["number"]
+    tab.page.wait_for_url(re.compile(rf"/changes/{number}/$"))
+    expect(tab.page.locator(".live-body .qd-panel").first).to_contain_text("committed", timeout=60_000)
 
 
 def test_change_is_followed_sentence_by_sentence_and_rolled_back_by_hand(
@@ -57,10 +49,9 @@ def test_change_is_followed_sentence_by_sentence_and_rolled_back_by_hand(
     running = {job["job_id"] for job in console.get("/jobs?q=name:train-70b").body["results"]}
     tab = page_of("lin", size).open()
     scale_to(tab, 3)
-    log = tab.page.locator("ol.log li")
-    # The page stays as it was loaded: its log grows and its status moves by themselves.
-    expect(tab.page.locator(".live-body .qd-panel").first).to_contain_text("committed", timeout=60_000)
-    sentences = log.all_inner_texts()
+    expect(tab.dialog).to_have_count(0)
+    follow(tab, console)
+    sentences = tab.page.locator("ol.log li").all_inner_texts()
     assert len(sentences) >= 3, sentences
     tab.see("dl.facts", "lin")
     tab.see(".diff", "cpu-workers")
@@ -73,8 +64,8 @@ def test_change_is_followed_sentence_by_sentence_and_rolled_back_by_hand(
     tab.page.get_by_role("link", name=f"Roll back to revision {first}").click()
     expect(tab.dialog).to_contain_text("cpu-workers")
     tab.dialog.get_by_role("button", name="Roll back").click()
-    tab.page.wait_for_url(re.compile(r"/changes/\d+/$"))
-    expect(tab.page.locator(".live-body .qd-panel").first).to_contain_text("committed", timeout=60_000)
+    expect(tab.dialog).to_have_count(0)
+    follow(tab, console)
     assert workers(console) == 2 and console.get("").body["revision"] == first + 2
     still = {job["job_id"] for job in console.get("/jobs?q=name:train-70b+state:running").body["results"]}
     assert still == running
@@ -100,7 +91,7 @@ def test_reconfigure_changes_nothing_and_ends_no_job(console: DemoConsole, page_
     tab.page.locator("#cluster-head summary").click()
     tab.page.get_by_role("link", name="Reconfigure…").click()
     tab.dialog.get_by_role("button", name="Reconfigure").click()
-    tab.page.wait_for_url(re.compile(r"/changes/\d+/$"))
-    expect(tab.page.locator(".live-body .qd-panel").first).to_contain_text("committed", timeout=60_000)
+    expect(tab.dialog).to_have_count(0)
+    follow(tab, console)
     after = {job["job_id"] for job in console.get("/jobs?q=state:running+gpus:>3").body["results"]}
     assert before == after

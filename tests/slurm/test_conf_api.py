@@ -109,7 +109,12 @@ def test_all_partitions_are_listed_own_ones_last(ada: Script, cluster: Cluster) 
         ("debug", True),
     ]
     debug = rows[-1]
-    assert (debug["node_names"], debug["gpus"], debug["waiting"], debug["max_time_minutes"]) == (["slinky-0"], 8, 1, 60)
+    assert (debug["node_names"], debug["gpus"], debug["waiting"], debug["max_time_minutes"]) == (
+        ["slinky-0"],
+        8,
+        1,
+        60,
+    )
     assert debug["line"] == "PartitionName=debug Nodes=slinky-0 MaxTime=60 State=UP" and debug["seen"] is None
 
 

@@ -85,7 +85,7 @@ def test_a_stranger_finds_nothing(cluster: Cluster, cast: Cast) -> None:
 def test_a_terminated_cluster_is_read_only_with_the_reason(cluster: Cluster, client: Client) -> None:
     cluster.enter(Status.TERMINATED)
     page = text_of(client.get(at(cluster, "slurm-conf")))
-    assert "cannot change; it must be Running" in page and "Review and apply" not in page
+    assert "cannot be changed; it must be Running" in page and "Review and apply" not in page
 
 
 def test_drift_is_shown_beside_the_revision(cluster: Cluster, client: Client) -> None:
@@ -118,7 +118,9 @@ def test_hostile_text_in_the_file_stays_text(cast: Cast) -> None:
 
 
 def test_check_says_what_is_wrong_and_what_changed(cluster: Cluster, client: Client) -> None:
-    answer = client.post(at(cluster, "slurm-conf-check"), sent(cluster, "# ours\nPreempMode=REQUEUE\n")).json()
+    answer = client.post(
+        at(cluster, "slurm-conf-check"), sent(cluster, "# ours\nPreempMode=REQUEUE\n")
+    ).json()
     line = read(cluster).first_line + 1
     (problem,) = answer["problems"]
     assert (problem["line"], problem["hint"], answer["refused"]) == (line, "Did you mean PreemptMode?", True)
@@ -151,7 +153,9 @@ def test_review_shows_the_diff_with_its_cost_and_the_button(cluster: Cluster, cl
 
 
 def test_review_of_a_bad_text_offers_no_way_to_apply_it(cluster: Cluster, client: Client) -> None:
-    page = text_of(client.post(at(cluster, "slurm-conf-review"), sent(cluster, "SchedulerType=sched/nonsense\n")))
+    page = text_of(
+        client.post(at(cluster, "slurm-conf-review"), sent(cluster, "SchedulerType=sched/nonsense\n"))
+    )
     assert "The cluster would not take this." in page and at(cluster, "slurm-conf-apply") not in page
     assert "SchedulerType=sched/nonsense" in page
 
@@ -175,7 +179,9 @@ def test_apply_of_a_bad_text_changes_nothing_and_keeps_it(cluster: Cluster, clie
     assert answer.status_code == 422 and "FooBar=1" in text_of(answer) and not cluster.changes.exists()
 
 
-def test_a_stale_base_shows_both_diffs_and_keeps_the_text(cluster: Cluster, client: Client, cast: Cast) -> None:
+def test_a_stale_base_shows_both_diffs_and_keeps_the_text(
+    cluster: Cluster, client: Client, cast: Cast
+) -> None:
     mine = sent(cluster, "KillWait=31\n")
     wide = cluster.spec.with_partitions((*cluster.spec.partitions, PartitionSpec("wide", "ALL")))
     committed(cluster, propose(cluster, wide, base=1, by=cast.ada))

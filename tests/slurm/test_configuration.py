@@ -117,7 +117,9 @@ def test_a_platform_that_does_not_answer_is_advice_not_a_refusal(cluster: Cluste
 
 
 def test_an_altered_line_of_the_platform_is_a_problem_there(cluster: Cluster) -> None:
-    text = read(cluster).text.replace("PartitionName=debug Nodes=slinky-0", "PartitionName=debug Nodes=slinky-1")
+    text = read(cluster).text.replace(
+        "PartitionName=debug Nodes=slinky-0", "PartitionName=debug Nodes=slinky-1"
+    )
     (problem,) = review(cluster, text, base=1, shadow=True).problems
     assert problem.blocking and "belongs to the platform" in problem.message
     assert problem.line and text.split("\n")[problem.line - 1].startswith("PartitionName=debug")

@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings as django_settings
 from django.db import connection
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from clusters.models import Cluster, Node, Partition
 from console import live
@@ -27,16 +27,6 @@ from tests.slurm.terminal.sshd import free_port
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / "static/vendor/axe/axe.min.js"
 WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
-
-
-@pytest.fixture(scope="module")
-def browser(chromium_path: str) -> Iterator[Browser]:
-    # Playwright's loop lives in this thread, where Django then suspects every query of blocking it.
-    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        browser = playwright.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

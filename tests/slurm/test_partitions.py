@@ -107,7 +107,11 @@ def test_who_may_not_change_sees_why_and_no_button(cluster: Cluster, cast: Cast,
     client = signed_in(getattr(cast, who))
     page = text_of(client.get(at(cluster, "partitions")))
     assert "Needs the role admin" in page and at(cluster, "partition-edit", "debug") not in page
-    for name, args in (("partition-new", ()), ("partition-edit", ("debug",)), ("partition-deletion", ("debug",))):
+    for name, args in (
+        ("partition-new", ()),
+        ("partition-edit", ("debug",)),
+        ("partition-deletion", ("debug",)),
+    ):
         assert client.get(at(cluster, name, *args)).status_code == 403
         assert client.post(at(cluster, name, *args), FILLED).status_code == 403
     assert client.post(at(cluster, "partition-preview"), FILLED).status_code == 403
@@ -198,18 +202,24 @@ def test_the_twenty_first_is_refused_before_its_form(cluster: Cluster, door: Doo
 
 
 def test_a_new_default_takes_it_from_the_others(cluster: Cluster, client: Client) -> None:
-    client.post(at(cluster, "partition-edit", "debug"), {**FILLED, "name": "debug", "was": "debug", "default": "on"})
+    client.post(
+        at(cluster, "partition-edit", "debug"), {**FILLED, "name": "debug", "was": "debug", "default": "on"}
+    )
     (debug,) = proposed(cluster)
     assert debug.default
-    assert not acts.put(cluster.spec.with_partitions((debug,)), PartitionSpec("x", "ALL", default=True)).partitions[
-        0
-    ].default
+    assert (
+        not acts.put(cluster.spec.with_partitions((debug,)), PartitionSpec("x", "ALL", default=True))
+        .partitions[0]
+        .default
+    )
 
 
 # As one types
 
 
-def test_the_preview_says_which_nodes_what_they_come_to_and_the_line(cluster: Cluster, client: Client) -> None:
+def test_the_preview_says_which_nodes_what_they_come_to_and_the_line(
+    cluster: Cluster, client: Client
+) -> None:
     a_node(cluster, "slinky-0", machine="e2e_node_682")
     page = text_of(client.post(at(cluster, "partition-preview"), FILLED))
     assert "<b>2</b> nodes" in page and "<b>16</b> GPUs" in page and "<b>128</b> CPUs" in page
@@ -219,11 +229,20 @@ def test_the_preview_says_which_nodes_what_they_come_to_and_the_line(cluster: Cl
 
 
 def test_the_preview_puts_problems_at_their_fields(cluster: Cluster, client: Client) -> None:
-    page = text_of(client.post(at(cluster, "partition-preview"), {**FILLED, "nodes": "ghost-1", "qos": "a b"}))
+    page = text_of(
+        client.post(at(cluster, "partition-preview"), {**FILLED, "nodes": "ghost-1", "qos": "a b"})
+    )
     for field, said in (("nodes", "does not have"), ("qos", "QOS")):
         about = page.split(f'id="id_{field}-about" hx-swap-oob="innerHTML"')[1].split("</div>")[0]
         assert said in about
     assert "PartitionName=" not in page
+
+
+def test_the_preview_of_an_edit_leaves_out_the_name_that_its_form_does_not_show(
+    cluster: Cluster, client: Client
+) -> None:
+    page = text_of(client.post(at(cluster, "partition-preview"), {**FILLED, "was": "train"}))
+    assert 'id="id_name-about"' not in page and 'id="id_nodes-about"' in page
 
 
 def test_the_preview_does_not_scold_for_what_is_not_typed_yet(cluster: Cluster, client: Client) -> None:
@@ -232,7 +251,9 @@ def test_the_preview_does_not_scold_for_what_is_not_typed_yet(cluster: Cluster, 
 
 
 def test_nothing_typed_reaches_the_preview_unescaped(cluster: Cluster, client: Client) -> None:
-    page = text_of(client.post(at(cluster, "partition-preview"), {**FILLED, "name": "<b>x", "nodes": "<script>"}))
+    page = text_of(
+        client.post(at(cluster, "partition-preview"), {**FILLED, "name": "<b>x", "nodes": "<script>"})
+    )
     assert "<script>" not in page and "<b>x" not in page
 
 
@@ -247,7 +268,9 @@ def test_edit_keeps_the_name_and_the_place(cluster: Cluster, client: Client, doo
 
 
 @pytest.mark.parametrize("name", ["all", "slinky", "cpu-workers"])
-def test_the_platforms_partitions_cannot_be_changed(cluster: Cluster, door: Door, client: Client, name: str) -> None:
+def test_the_platforms_partitions_cannot_be_changed(
+    cluster: Cluster, door: Door, client: Client, name: str
+) -> None:
     with pytest.raises(Conflict):
         acts.edit(door, name, PartitionSpec(name, "slinky-0"), base=1)
     with pytest.raises(Conflict):
@@ -255,7 +278,9 @@ def test_the_platforms_partitions_cannot_be_changed(cluster: Cluster, door: Door
     assert client.get(at(cluster, "partition-edit", name)).status_code == 409
 
 
-def test_delete_names_the_jobs_that_leave_the_queue_and_those_that_go_on(cluster: Cluster, client: Client) -> None:
+def test_delete_names_the_jobs_that_leave_the_queue_and_those_that_go_on(
+    cluster: Cluster, client: Client
+) -> None:
     make_job(cluster, 11, name="runs-on", partition="debug", state="RUNNING", nodes="slinky-0")
     make_job(cluster, 12, name="falls-out", partition="debug")
     make_job(cluster, 13, name="elsewhere", partition="debug,all")
@@ -287,5 +312,3 @@ def test_a_cluster_that_is_not_running_opens_no_dialog(cluster: Cluster, client:
     cluster.enter(Status.TERMINATED)
     for name, args in (("partition-new", ()), ("partition-deletion", ("debug",))):
         assert client.get(at(cluster, name, *args)).status_code == 409
-
-

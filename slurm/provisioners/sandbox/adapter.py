@@ -28,15 +28,22 @@ from slurm.provisioners.sandbox.apply import apply_files, good_files
 from slurm.provisioners.sandbox.cluster import SandboxCluster
 from slurm.provisioners.sandbox.daemons import specs_of
 from slurm.provisioners.sandbox.epochs import epochs_of, raise_epochs
-from slurm.provisioners.sandbox.ghosts import ghosts_of, lay
+from slurm.provisioners.sandbox.ghosts import ghosts_of, lay, mark_restarted
 from slurm.provisioners.sandbox.images import Image, Tree
 from slurm.provisioners.sandbox.keeper import replace_file
 from slurm.provisioners.sandbox.layout import platform_lines, write_daemons
 from slurm.provisioners.sandbox.likeness import image_of, likeness, machine_names
 from slurm.provisioners.sandbox.room import remove_directory
 from slurm.provisioners.sandbox.shadow import shadow_check
-from slurm.provisioners.sandbox.sight import drift_of, machine_state_of, news_of, parts_of, unsettled
-from slurm.provisioners.sandbox.space import command_prefix, keeping, reload_keeper, stop_keeper
+from slurm.provisioners.sandbox.sight import (
+    are_starting,
+    drift_of,
+    machine_state_of,
+    news_of,
+    parts_of,
+    unsettled,
+)
+from slurm.provisioners.sandbox.space import Keeping, command_prefix, keeping, reload_keeper, stop_keeper
 from slurm.provisioners.sandbox.start import begin_cluster
 from slurm.provisioners.sandbox.tree import build_tree, cached_tree
 from slurm.readback import unlike
@@ -143,22 +150,29 @@ class Sandbox:
         parts = parts_of(self._daemons(spec), state)
         if state is None:
             return Observation(datetime.now(UTC), parts, problem=f"{self.ref.name} does not run.")
+        controller = state.daemon("slurmctld")
+        if controller is None or controller.state != "up":
+            # Its clients would wait for it until their time is over, and the parts be shown as late.
+            is_how = controller.state if controller else "not there yet"
+            return Observation(datetime.now(UTC), parts, problem=f"The controller, slurmctld, is {is_how}.")
         machines = machine_names(self.ref.key, spec.node_names)
         seen = observe_slurm(self._slurm(), machines, machine_state_of(state))
         if ghosts_of(seen.jobs or (), self.home):
-            parts = unsettled(parts, "Puts jobs that ended with the cluster back into the queue.")
+            parts = unsettled(parts, "Puts jobs that ended with their machines back into the queue.")
         return replace(seen, parts=parts, drift=drift_of(self.home))
 
     def revive(self) -> tuple[str, ...]:
         spec, files = self._remembered(), good_files(self.home)
         if state := keeping(self.home):
-            return (*news_of(self.home, state), *self._lay_ghosts())
+            return (*news_of(self.home, state), *self._lay_ghosts(state))
         if spec is None or not files:
             return ()
         begin_cluster(self._cluster(spec), files)
         return (f"Started {self.ref.name} again with its last good files.",)
 
-    def _lay_ghosts(self) -> tuple[str, ...]:
+    def _lay_ghosts(self, state: Keeping) -> tuple[str, ...]:
+        if are_starting(state, epochs_of(self.home)):
+            return ()
         with suppress(Unavailable):  # the controller is not up yet; the next tick asks again
             slurm = self._slurm()
             return lay(slurm, ghosts_of(slurm.jobs(), self.home))
@@ -190,6 +204,7 @@ class Sandbox:
         if not daemons:
             raise Missing(f"{self.ref.name} has no {part}.")
         cluster = replace(self._cluster(spec), epochs=raise_epochs(self.home, *daemons))
+        mark_restarted(self.home, nodes)
         write_daemons(cluster)
         reload_keeper(self.home)
         say(f"Restarted {part}.")

@@ -2,7 +2,7 @@
 
 import difflib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -47,6 +47,15 @@ def unsettled(parts: tuple[Part, ...], why: str) -> tuple[Part, ...]:
     )
 
 
+def are_starting(state: Keeping, epochs: Mapping[str, int]) -> bool:
+    """Whether some slurmd is on its way: told to end a job now, it would not hear of it for a minute or longer."""
+    return any(
+        daemon.state in {"waiting", "starting", "stopping"} or daemon.epoch < epochs.get(daemon.name, 0)
+        for daemon in state.daemons
+        if daemon.name.startswith("slurmd-")
+    )
+
+
 def machine_state_of(state: Keeping | None) -> Callable[[str], str]:
     """Ready while the node's slurmd runs."""
 
@@ -82,16 +91,14 @@ def _diff(applied: str, found: str, name: str) -> str:
 
 
 def news_of(home: Path, state: Keeping) -> tuple[str, ...]:
-    """What died since this was last asked and is not all back yet, each once. The keeper starts it by itself."""
+    """What died since this was last asked, each once. The keeper starts it again by itself."""
     path = home / "told.json"
     told: dict[str, int] = json.loads(path.read_text()) if path.exists() else {}
     now = {daemon.name: daemon.restarts for daemon in state.daemons}
     if now != told:
         replace_file(path, json.dumps(now))
-    if state.is_settled:
-        return ()
     died = [daemon for daemon in state.daemons if daemon.restarts > told.get(daemon.name, 0)]
-    return tuple(f"{daemon.name} ended{_how(daemon)} and is started again." for daemon in died)
+    return tuple(f"{d.name} ended{_how(d)} and {'was' if d.state == 'up' else 'is'} started again." for d in died)
 
 
 def _how(daemon: DaemonState) -> str:

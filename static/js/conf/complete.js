@@ -20,6 +20,8 @@ export function complete(editor, { keys, locks }) {
     ace.config.loadModule("ace/ext/language_tools", () => {
       editor.setOptions({ enableBasicAutocompletion: true, enableLiveAutocompletion: true, enableSnippets: false });
       editor.completers = [completer];
+      // The best match stays the chosen one, however slowly it is typed.
+      ace.require("ace/autocomplete").Autocomplete.for(editor).stickySelectionDelay = -1;
       ready();
     });
   });

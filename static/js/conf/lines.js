@@ -2,7 +2,7 @@
 // A line that goes on in the next one is left to the text: `simple` is false for it. No DOM, no editor.
 const PAIR = /^(\s*)([A-Za-z0-9_.]+)(\s*[-+*/]?=\s*)("[^"]*"|(?:\\.|[^\s#"\\])(?:\\.|[^\s#\\])*)?/;
 
-const unquoted = (raw) => (raw.startsWith('"') ? raw.slice(1, -1) : raw.replaceAll(/\\(.)/g, "$1"));
+const unquoted = (raw) => (raw.startsWith('"') ? raw.slice(1, -1) : raw).replaceAll(/\\(.)/g, "$1");
 
 // A value as it has to stand in the file; null for what no line can hold.
 export function quoted(value) {

@@ -26,9 +26,31 @@ export function lock(editor, { first, last, refused }) {
   const apply = doc.applyDelta.bind(doc);
   doc.applyDelta = (delta, unchecked) => {
     if (allows(delta)) return apply(delta, unchecked);
+    wasRefused = true;
     refused(delta.start.row);
     return undefined;
   };
+
+  // A command is done whole or not at all: a line moved over the marker would be taken out here and let in nowhere.
+  const block = () => doc.getLines(begin() + 1, end() - 1).join("\n");
+  let wasRefused = false;
+  let whole = null;
+  editor.commands.on("exec", () => {
+    whole = block();
+    wasRefused = false;
+  });
+  editor.commands.on("afterExec", () => {
+    if (wasRefused && whole !== null && block() !== whole) put(whole);
+    whole = null;
+  });
+  function put(lines) {
+    const { row, column } = editor.getCursorPosition();
+    const empty = end() === begin() + 1;
+    if (empty) session.insert({ row: end(), column: 0 }, `${lines}\n`);
+    else session.replace(new Range(begin() + 1, 0, end() - 1, width(end() - 1)), lines);
+    editor.moveCursorTo(Math.min(row, end() - 1), column);
+    editor.clearSelection();
+  }
 
   let shown = [];
   let markers = [];

@@ -5,7 +5,7 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from clusters.lifecycle import Status
 from clusters.models import Cluster
@@ -17,16 +17,6 @@ from tests.slurm.terminal.conftest import ROOT, Console, session_of
 SHOWN = """() => { const b = document.getElementById("terminal").terminal.buffer.active;
 return Array.from({length: b.length}, (_, i) => b.getLine(i).translateToString(true)).join("\\n").trimEnd(); }"""
 WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
-
-
-@pytest.fixture(scope="module")
-def browser(chromium_path: str) -> Iterator[Browser]:
-    # Playwright's loop lives in this thread, where Django then suspects every query of blocking it.
-    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        browser = playwright.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 class Tab:

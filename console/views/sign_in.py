@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.decorators import method_decorator
 
+from console import live
 from console.access import PUBLIC, SIGNED_IN, declares, teams_of
 from console.page import render_page
 
@@ -18,7 +19,16 @@ class SignIn(auth_views.LoginView):
 
 
 class SignOut(auth_views.LogoutView):
+    """Ends the session, and with it what its sockets may: they ask again at once."""
+
     action = SIGNED_IN
+
+    def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        person = request.user.pk
+        response = super().post(request, *args, **kwargs)
+        if person is not None:
+            live.rights_changed(person)
+        return response
 
 
 @declares(SIGNED_IN)

@@ -1,0 +1,143 @@
+"""What happened in a team, to be read and searched: audit events in words, filtered by the database. Reads only."""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from django.db.models import Q, QuerySet, TextField
+from django.db.models.functions import Cast
+
+from console.models import Event, Team
+
+# What each verb means to a reader. One that is not here is shown as it was written.
+VERBS = {
+    "change.proposed": "Propose a change",
+    "change.committed": "Change applied",
+    "change.rejected": "Change rejected",
+    "change.rolled back": "Change rolled back",
+    "change.stuck": "Change stuck",
+    "change.failed": "Change failed",
+    "node.drain": "Drain nodes",
+    "node.resume": "Resume nodes",
+    "node.reboot": "Reboot nodes",
+    "node.down": "Node went down",
+    "node.up": "Node came back",
+    "nodes.changed": "Nodes went down or came back",
+    "cluster.restart": "Restart services",
+    "part.revived": "Service started again",
+    "job.submit": "Submit a job",
+    "job.cancel": "Cancel jobs",
+    "job.hold": "Hold jobs",
+    "job.release": "Release jobs",
+    "job.requeue": "Requeue jobs",
+    "opened a terminal": "Open a terminal",
+    "closed a terminal": "Terminal closed",
+    "member.add": "Add a member",
+    "member.role": "Change a member's role",
+    "member.remove": "Remove a member",
+    "token.make": "Make an API token",
+    "token.revoke": "Revoke an API token",
+    "password.change": "Change the password",
+}
+# How far back people, verbs and clusters are looked up for the filter's lists: bounded, whatever the trail's length.
+RECENT = 5000
+SHEET_HEAD = ("when", "who", "what", "cluster", "target", "about", "outcome", "from")
+# What a spreadsheet would take for a formula (OWASP, CSV injection).
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to look for; empty parts do not narrow."""
+
+    text: str = ""
+    who: str = ""
+    verb: str = ""
+    cluster: str = ""
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str]) -> "Wanted":
+        """Of a request's parameters. NUL, which PostgreSQL refuses in text, is left out."""
+        named = {"text": "q", "who": "who", "verb": "verb", "cluster": "cluster"}
+        return cls(**{field: query.get(key, "").replace("\0", "").strip() for field, key in named.items()})
+
+    @property
+    def is_any(self) -> bool:
+        return self == Wanted()
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the filter's lists offer: what occurred lately, and what is chosen now."""
+
+    people: list[str]
+    verbs: list[tuple[str, str]]
+    clusters: list[str]
+
+
+def events_of(team: Team, wanted: Wanted) -> QuerySet[Event]:
+    """The team's events, newest first. Text is looked for in people, clusters, targets and details."""
+    found = Event.objects.filter(team=team)
+    exact = {"who": wanted.who, "verb": wanted.verb, "cluster": wanted.cluster}
+    found = found.filter(**{name: value for name, value in exact.items() if value})
+    if not wanted.text:
+        return found
+    verbs = [verb for verb, words in VERBS.items() if wanted.text.lower() in words.lower()]
+    return found.annotate(all_detail=Cast("detail", TextField())).filter(
+        Q(target__icontains=wanted.text)
+        | Q(who__icontains=wanted.text)
+        | Q(cluster__icontains=wanted.text)
+        | Q(verb__in=verbs)
+        | Q(all_detail__icontains=wanted.text)
+    )
+
+
+def choices(team: Team, wanted: Wanted) -> Choices:
+    """One query over the newest events."""
+    recent = Event.objects.filter(team=team).values("pk")[:RECENT]
+    rows = list(
+        Event.objects.filter(pk__in=recent).order_by().values_list("who", "verb", "cluster").distinct()
+    )
+    verbs = {row[1] for row in rows} | {wanted.verb}
+    return Choices(
+        people=sorted(({row[0] for row in rows} | {wanted.who}) - {""}),
+        verbs=sorted(((verb, verb_words(verb)) for verb in verbs - {""}), key=lambda pair: pair[1]),
+        clusters=sorted(({row[2] for row in rows} | {wanted.cluster}) - {""}),
+    )
+
+
+def verb_words(verb: str) -> str:
+    """The act, whatever came of it: `Drain nodes`."""
+    return VERBS.get(verb, verb.replace(".", " ").capitalize())
+
+
+def about(event: Event) -> str:
+    """What the details add to the target, in one line: why it was refused, what was changed, from what to what."""
+    detail = event.detail
+    parts = [str(detail[key]) for key in ("summary", "reason", "why", "error") if detail.get(key)]
+    if detail.get("from") and detail.get("to"):
+        parts.insert(0, f"{detail['from']} → {detail['to']}")
+    elif detail.get("role"):
+        parts.insert(0, str(detail["role"]))
+    return "; ".join(parts)
+
+
+def sheet(events: Iterable[Event]) -> str:
+    """As CSV with a head (RFC 4180). Cells that a spreadsheet would calculate begin with an apostrophe."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(SHEET_HEAD)
+    for event in events:
+        cells = (
+            event.at.isoformat(timespec="seconds"),
+            event.who,
+            verb_words(event.verb),
+            event.cluster,
+            event.target,
+            about(event),
+            event.outcome,
+            event.address or "",
+        )
+        writer.writerow(f"'{cell}" if cell.startswith(FORMULA) else cell for cell in cells)
+    return text.getvalue()

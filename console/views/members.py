@@ -1,0 +1,119 @@
+"""The people of a team: the list, and the dialogs that add one, change a role, remove one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+
+from console.access import team_view
+from console.errors import ConsoleError, Rejected
+from console.forms import AddMemberForm, RoleForm
+from console.members import add, change_role, member_of, offers, remove, why_not
+from console.models import Membership
+from console.page import close_dialog, render_dialog, render_page
+from console.roles import Action, Role, least_role, may
+
+
+@dataclass(frozen=True)
+class Row:
+    """`why_not` is a sentence when the person may neither change nor remove this member."""
+
+    member: Membership
+    is_you: bool
+    why_not: str
+
+
+@team_view(Action.VIEW_MEMBERS)
+def members(request: HttpRequest, membership: Membership) -> HttpResponse:
+    listed = Membership.objects.filter(team=membership.team).select_related("team", "user")
+    people = sorted(listed, key=lambda one: (-Role(one.role).rank, one.user.username))
+    rows = [Row(one, one.pk == membership.pk, why_not(one, by=membership)) for one in people]
+    context = {
+        "team": membership.team,
+        "rows": rows,
+        "can_change": may(Role(membership.role), Action.CHANGE_MEMBERS),
+        "changer": least_role(Action.CHANGE_MEMBERS).value,
+    }
+    return render_page(request, "console/members.html", context)
+
+
+@team_view(Action.CHANGE_MEMBERS)
+def add_member(request: HttpRequest, membership: Membership) -> HttpResponse:
+    offered = offers(membership)
+    form = AddMemberForm(request.POST or None, offers=offered, initial={"role": Role.VIEWER})
+    context: dict[str, object] = {"team": membership.team, "form": form}
+
+    def act() -> None:
+        add(form.cleaned_data["name"], Role(form.cleaned_data["role"]), by=membership)
+
+    return _act(request, membership, "console/member_add.html", form, context, act)
+
+
+@team_view(Action.CHANGE_MEMBERS)
+def member_role(request: HttpRequest, membership: Membership) -> HttpResponse:
+    """`?name=` says whose."""
+    member = member_of(membership.team, _name(request))
+    form = RoleForm(request.POST or None, offers=offers(membership), initial={"role": member.role})
+    context = {"team": membership.team, "form": form, **_about(member, membership)}
+
+    def act() -> None:
+        change_role(member.user.username, Role(form.cleaned_data["role"]), by=membership)
+
+    return _act(request, membership, "console/member_role.html", form, context, act)
+
+
+@team_view(Action.CHANGE_MEMBERS)
+def member_removal(request: HttpRequest, membership: Membership) -> HttpResponse:
+    """`?name=` says whose."""
+    member = member_of(membership.team, _name(request))
+    context = {"team": membership.team, **_about(member, membership)}
+    return _act(
+        request,
+        membership,
+        "console/member_removal.html",
+        None,
+        context,
+        lambda: remove(member.user.username, by=membership),
+    )
+
+
+def _act(
+    request: HttpRequest,
+    membership: Membership,
+    template: str,
+    form: RoleForm | None,
+    context: dict[str, object],
+    act: Callable[[], None],
+) -> HttpResponse:
+    """Show the dialog; on POST of a valid form do it and go back to the list, or say why it was refused."""
+    people = reverse("members", kwargs={"team": membership.team.slug})
+    context = {"back": people, **context}
+    if request.method != "POST":
+        return render_dialog(request, template, context)
+    if form is not None and not form.is_valid():
+        return render_dialog(request, template, context, status=422)
+    try:
+        act()
+    except ConsoleError as error:
+        _place(error, form, context)
+        return render_dialog(request, template, context, status=error.status)
+    is_gone = not Membership.objects.filter(pk=membership.pk).exists()
+    return close_dialog(request, reverse("home") if is_gone else people)
+
+
+def _place(error: ConsoleError, form: RoleForm | None, context: dict[str, object]) -> None:
+    """Problems of a field at the field, everything else above the form."""
+    if form is None or not isinstance(error, Rejected):
+        context["error"] = error
+        return
+    for problem in error.problems:
+        form.add_error(problem.path, f"{problem.message} {problem.hint}".strip())
+
+
+def _name(request: HttpRequest) -> str:
+    return request.POST.get("member") or request.GET.get("name", "")
+
+
+def _about(member: Membership, by: Membership) -> dict[str, object]:
+    return {"member": member, "is_you": member.pk == by.pk, "why_not": why_not(member, by=by)}
