@@ -12,6 +12,7 @@ from console.numbers import typed_number
 from slurm.check_values import Complaint
 from slurm.parameters import Owner, Parameter, find
 
+CLI_FILTERS = ("none", "syslog", "user_defaults")
 Rule = Callable[["Settings"], Iterator[tuple[str, Complaint]]]
 
 
@@ -254,7 +255,21 @@ def _task_cgroup(settings: Settings) -> Iterator[tuple[str, Complaint]]:
         yield "TaskPluginParam", Complaint(f"{min(needing)} needs task/cgroup", "Set TaskPlugin=task/cgroup.")
 
 
+def _client_filter(settings: Settings) -> Iterator[tuple[str, Complaint]]:
+    """No daemon reads this one: a shadow takes it, and every sbatch and srun ends with an error (24.11)."""
+    for word in sorted(settings.words("CliFilterPlugins")):
+        name = word.removeprefix("cli_filter/")
+        if name == "lua":
+            why = "lua needs a script cli_filter.lua on every node, which the platform does not put there"
+            yield "CliFilterPlugins", Complaint(why, "Without it no job can be submitted: leave this out.")
+        elif name not in CLI_FILTERS:
+            why = f"“{name}” is no filter that comes with Slurm"
+            hint = f"Without it no job can be submitted. Known: {', '.join(CLI_FILTERS)}."
+            yield "CliFilterPlugins", Complaint(why, hint)
+
+
 RULES: tuple[Rule, ...] = (
+    _client_filter,
     _preempt_modes,
     _preempt_type,
     _decay,

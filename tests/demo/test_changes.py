@@ -9,20 +9,6 @@ from playwright.sync_api import expect
 from tests.demo.console import DemoConsole, until
 from tests.demo.tab import PageOf, Tab
 
-LIVE = ("proposed", "checking", "applying", "observing", "rolling back")
-
-
-def settle(console: DemoConsole) -> dict[str, object]:
-    """Wait until no change is live; the newest one."""
-    newest: dict[str, object] = {}
-
-    def ended() -> bool:
-        newest.update(console.get("/changes?limit=1").body["results"][0])
-        return newest["status"] not in LIVE
-
-    until(ended, "the change has ended", within_s=60)
-    return newest
-
 
 def workers(console: DemoConsole) -> int:
     spec = console.get("").body["spec"]
@@ -31,13 +17,13 @@ def workers(console: DemoConsole) -> int:
 
 @pytest.fixture(autouse=True)
 def size_as_before(console: DemoConsole) -> Iterator[None]:
-    settle(console)
+    console.settle()
     yield
-    settle(console)
+    console.settle()
     if workers(console) != 2:
         base = console.get("").body["revision"]
         assert console.post("/actions/scale", {"groups": {"cpu-workers": 2}, "base": base}).status == 202
-        assert settle(console)["status"] == "committed"
+        assert console.settle()["status"] == "committed"
     until(lambda: len(console.get("/nodes").body["results"]) == 6, "six nodes", within_s=30)
 
 

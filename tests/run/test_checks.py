@@ -76,3 +76,9 @@ def test_a_squatted_socket_directory_is_refused(tmp_path: Path, monkeypatch: pyt
     layout.sockets.symlink_to(tmp_path)
     with pytest.raises(CannotRun, match="belongs to someone else"):
         layout.make()
+
+
+def test_a_port_of_a_thousand_digits_is_no_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PORT", "9" * 5000)
+    with pytest.raises(CannotRun, match="is not a port"):
+        checks.chosen_port()

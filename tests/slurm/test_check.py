@@ -77,6 +77,8 @@ def _one(text: str, version: str = "24.11", *, whole: bool = False) -> Problem:
         ("PriorityCalcPeriod=INFINITE", "PriorityCalcPeriod “INFINITE” is not allowed", "at least 1"),
         ("BcastExclude=lib", "BcastExclude “lib” is not a list of directories", "sbcast"),
         ("MinJobAge=1", "MinJobAge 1 is too short", "2 or more"),
+        ("CliFilterPlugins=lua", "CliFilterPlugins lua needs a script", "no job can be submitted"),
+        ("CliFilterPlugins=cli_filter/lua", "CliFilterPlugins lua needs a script", "no job can be submitted"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_named_with_what_to_do(text: str, words: str, hint: str) -> None:

@@ -25,6 +25,8 @@ from slurm.provisioners.sandbox.room import empty_directory
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[3]
 KEEPER = "slurm.provisioners.sandbox.keeper"
+# The last is what a later `make run` knows its own processes by.
+PLAIN_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "QUARTERDECK_VAR_DIR")
 
 
 @dataclass(frozen=True)
@@ -185,10 +187,14 @@ def signal_inside(home: Path, name: str, pids: Sequence[int]) -> None:
 def run_keeper_module(
     action: str, home: Path, *options: str, limit_s: float = 20.0
 ) -> "subprocess.CompletedProcess[str]":
-    """The keeper's own program on the bare standard library, from the directory that holds this package."""
+    """The keeper's own program on the bare standard library, from the directory that holds this package.
+
+    It gets none of the console's secrets: whoever has a shell in the cluster can read the environment of its PID 1.
+    """
     command = [sys.executable, "-S", "-E", "-s", "-m", KEEPER, action, str(home), *options]
+    env = {name: os.environ[name] for name in PLAIN_VARIABLES if name in os.environ}
     return subprocess.run(
-        command, cwd=PACKAGE_ROOT, capture_output=True, text=True, check=False, timeout=limit_s
+        command, cwd=PACKAGE_ROOT, env=env, capture_output=True, text=True, check=False, timeout=limit_s
     )
 
 
