@@ -30,6 +30,15 @@ class Step(StrEnum):
     DELETE = "delete"
 
 
+PASSIVE: dict[Step, str] = {
+    Step.CHANGE: "changed",
+    Step.OPERATE: "operated",
+    Step.RECONFIGURE: "reconfigured",
+    Step.RESTART: "restarted",
+    Step.CLONE: "cloned",
+    Step.TERMINATE: "terminated",
+    Step.DELETE: "deleted",
+}
 ALLOWED: dict[Status, frozenset[Step]] = {
     Status.CREATING: frozenset({Step.RECONFIGURE, Step.CLONE, Step.TERMINATE}),
     Status.RUNNING: frozenset(
@@ -52,4 +61,4 @@ def refusal(status: Status, step: Step) -> str:
     if allows(status, step):
         return ""
     possible = [s.value for s, steps in ALLOWED.items() if step in steps]
-    return f"A cluster that is {status.value} cannot {step.value}; it must be {' or '.join(possible)}."
+    return f"A cluster that is {status.value} cannot be {PASSIVE[step]}; it must be {' or '.join(possible)}."

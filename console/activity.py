@@ -24,6 +24,7 @@ VERBS = {
     "node.down": "Node went down",
     "node.up": "Node came back",
     "nodes.changed": "Nodes went down or came back",
+    "cluster.restart": "Restart services",
     "part.revived": "Service started again",
     "job.submit": "Submit a job",
     "job.cancel": "Cancel jobs",

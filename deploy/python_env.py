@@ -15,6 +15,8 @@ from pathlib import Path
 import tools
 from cache import Cache, digest
 
+from console.run.layout import Layout
+from console.run.records import running
 from console.run.steps import CannotRun, Step, Steps
 
 STAMP = "quarterdeck.json"
@@ -33,7 +35,9 @@ def ensure(root: Path, locks: list[str], cache: Cache, steps: Steps, log: Path) 
     if (root / ".venv").is_symlink() or _is_current(root / ".venv", wanted):
         return  # a link is a developer's own arrangement and taken as it is
     with steps.step("Python environment") as step:
-        _make(root, locks[-1], cache, log, step)
+        if not _is_current(root / ".venv", {locks[0]: wanted[locks[0]]}):
+            _make_anew(root, cache, log)
+        _fill(root, locks[-1], cache, log, step)
         (root / ".venv" / STAMP).write_text(json.dumps({"python": _python_tag(), "locks": wanted}))
 
 
@@ -52,9 +56,17 @@ def _is_current(venv: Path, wanted: dict[str, str]) -> bool:
     return alive and stamp.get("python") == _python_tag() and wanted.items() <= stamp.get("locks", {}).items()
 
 
-def _make(root: Path, lock: str, cache: Cache, log: Path, step: Step) -> None:
+def _make_anew(root: Path, cache: Cache, log: Path) -> None:
+    """Raises `CannotRun` while a console runs from the old one: its processes would start again into nothing."""
+    if holder := running(Layout.of(root)):
+        what = f"a console runs in this checkout (pid {holder}) with an older Python environment"
+        raise CannotRun(what, f"stop it first: kill {holder}")
     shutil.rmtree(root / ".venv", ignore_errors=True)
     _make_venv(root, cache, log)
+
+
+def _fill(root: Path, lock: str, cache: Cache, log: Path, step: Step) -> None:
+    """Install what the lock names and is not there yet; what is there stays, a console may run from it."""
     wheels = cache.root / "wheels"
     wheels.mkdir(exist_ok=True)
     mark = wheels / f"{digest((root / lock).read_bytes(), _python_tag().encode())}.complete"

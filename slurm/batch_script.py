@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from console.errors import Problem
 from slurm.outputs.values import parse_duration_s
+from slurm.times import DurationError, parse_time
 
 MOST_BYTES = 256 * 1024
 DIRECTIVE = re.compile(r"#SBATCH\s+(.*)")
@@ -126,7 +127,7 @@ def problems(script: str, partitions: Mapping[str, Room]) -> tuple[Problem, ...]
         text = f"A script may have {MOST_BYTES // 1024} KiB; this one has {-(-size // 1024)} KiB."
         return (_stop(text, "Put data into files and read them from the script."),)
     want = asked(script)
-    found = [*_shape(script), *_places(want), *_fit(want, partitions)]
+    found = [*_shape(script), *_times(want), *_places(want), *_fit(want, partitions)]
     return tuple(sorted(found, key=lambda problem: not problem.blocking))
 
 
@@ -151,6 +152,14 @@ def _late_directive(script: str) -> int | None:
             return number
         started = started or bool(line.strip() and not line.startswith("#"))
     return None
+
+
+def _times(want: Asked) -> list[Problem]:
+    try:
+        parse_time(want.options.get("--time", "") or "0")
+    except DurationError as error:
+        return [_stop(f"{error}."[:300], "Such as 90, 1:30:00 or 1-00:00:00.", want.lines["--time"])]
+    return []
 
 
 def _places(want: Asked) -> list[Problem]:

@@ -75,11 +75,13 @@ class DemoJob:
 
 
 FOREVER = "sleep 864000"
+# Those that run come back before `pretrain-moe`, which wants every GPU, when all of them are requeued by a restart.
+FIRST = ("--priority=1000",)
 # Waits for true reasons, each of another kind; short ones come back every few minutes so that the history moves.
 JOBS = (
-    DemoJob("lin", "train-70b", ("--nodes=1", "--gpus-per-node=8", "--mem=64G", "--time=7-0"), FOREVER),
-    DemoJob("mo", "sft-8b", ("--gpus=4", "--cpus-per-task=8", "--time=2-0"), FOREVER),
-    DemoJob("mo", "notebook", ("--gpus=2", "--time=12:00:00", "--partition=slinky"), FOREVER),
+    DemoJob("lin", "train-70b", (*FIRST, "--nodes=1", "--gpus-per-node=8", "--mem=64G", "--time=7-0"), FOREVER),
+    DemoJob("mo", "sft-8b", (*FIRST, "--gpus=4", "--cpus-per-task=8", "--time=2-0"), FOREVER),
+    DemoJob("mo", "notebook", (*FIRST, "--gpus=2", "--time=12:00:00", "--partition=slinky"), FOREVER),
     DemoJob(
         "noor",
         "tokenise",

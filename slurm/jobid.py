@@ -31,6 +31,24 @@ def key_of(job_id: str) -> str:
     return f"{job_id.partition('[')[0]}[]" if "[" in job_id else job_id
 
 
+def waits_in(task: str, array: str) -> bool:
+    """Whether task `12_3` is among those that `12_[0-7,24-199%4]` says still wait."""
+    head, _, index = task.partition("_")
+    number, bracket, indices = array.partition("_[")
+    if not bracket or number != head or not index.isdigit():
+        return False
+    return any(_holds(part, int(index)) for part in indices.rstrip("]").partition("%")[0].split(","))
+
+
+def _holds(part: str, index: int) -> bool:
+    """`part` is `4`, `4-8` or `4-8:2`."""
+    match = re.fullmatch(r"(\d+)(?:-(\d+)(?::(\d+))?)?", part)
+    if not match:
+        return False
+    first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
+    return first <= index <= last and (index - first) % max(1, step) == 0
+
+
 def argument(job_id: str) -> str:
     """The id as scancel and scontrol take it: without the limit, steps written out, which they do not know.
 

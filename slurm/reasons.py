@@ -195,7 +195,7 @@ def _resources(job: JobSeen, seen: Survey, code: str) -> str:
     if code == "Resources":
         return short or (away and f"{away}.") or "What it asks for is free; it should start soon."
     then = short[:1].lower() + short[1:] if short else "nothing else stands in its way."
-    return f"{away or 'The nodes it needs are busy'}; {then}"
+    return f"{away or 'The nodes it needs are busy or kept for jobs of higher priority'}; {then}"
 
 
 def _failed(job: JobSeen) -> str:
@@ -227,7 +227,8 @@ def _one_after(kind: str, number: str | None, minutes: str | None) -> str:
 def _begin(job: JobSeen) -> str:
     if job.start_at is None:
         return "Not before the time that was asked for (--begin)."
-    return f"Starts at {job.start_at:%Y-%m-%d %H:%M} UTC, as asked (--begin)."
+    # Slurm gives a requeued job such a time too and tells the two apart nowhere in the queue.
+    return f"Not before {job.start_at:%Y-%m-%d %H:%M} UTC, as asked (--begin) or after a requeue."
 
 
 def _limit(code: str, job: JobSeen) -> str:

@@ -11,10 +11,11 @@ from datetime import datetime
 
 from django.db import connection, transaction
 from django.db.models import Q
+from django.utils import timezone
 
 from clusters.models import Cluster
 from clusters.observation import JobSeen, NodeSeen
-from slurm.jobid import key_of, number
+from slurm.jobid import key_of, number, waits_in
 from slurm.models import Job
 from slurm.reasons import Survey, explain, looks_at_nodes
 from slurm.states import UNKNOWN, is_finished
@@ -50,6 +51,7 @@ FIELDS = (
     "exit_code",
 )
 _FINISHED = FIELDS.index("is_finished")
+_JOB_ID = FIELDS.index("job_id")
 _BATCH = 2000
 # Beyond this rows go by COPY, five times cheaper than INSERTs, and come back without their pks.
 MANY = 1000
@@ -134,9 +136,10 @@ def compare(memory: Memory, jobs: Sequence[JobSeen], survey: Survey) -> tuple[Di
 
 
 def _sort_out(gone: Iterable[Key], changed: Mapping[Key, Values], held: Mapping[Key, Values]) -> Difference:
-    """A job that left unfinished was requeued (it is there again, submitted later), was the waiting part of an array
-    (all of its tasks have rows of their own now), or ended while nobody looked."""
+    """A job that left unfinished was requeued (it is there again, submitted later, or waits with its array's rest),
+    was the waiting part of an array (all of its tasks have rows of their own now), or ended while nobody looked."""
     new = {key[0]: key for key in changed if key not in held}
+    arrays = {key[0]: str(values[_JOB_ID]) for key, values in changed.items() if key[0].endswith("[]")}
     moved: dict[Key, Key] = {}
     ended: list[Key] = []
     split: list[Key] = []
@@ -144,8 +147,10 @@ def _sort_out(gone: Iterable[Key], changed: Mapping[Key, Values], held: Mapping[
         later = new.get(key[0])
         if later is not None and later[1] > key[1]:
             moved[key] = later
+        elif key[0].endswith("[]") or waits_in(key[0], arrays.get(f"{key[0].partition('_')[0]}_[]", "")):
+            split.append(key)
         else:
-            (split if key[0].endswith("[]") else ended).append(key)
+            ended.append(key)
     finished = sum(
         bool(values[_FINISHED]) and key in held and not held[key][_FINISHED] for key, values in changed.items()
     )
@@ -170,11 +175,14 @@ def write(cluster: Cluster, difference: Difference) -> list[Job]:
 def _end_unseen(cluster: Cluster, keys: Sequence[Key]) -> None:
     wanted = {key for key, _ in keys}
     rows = Job.objects.filter(cluster=cluster, is_finished=False, key__in=wanted)
-    ended = [row for row in rows if (row.key, row.submit_at) in set(keys)]
+    left, now = set(keys), timezone.now()
+    ended = [row for row in rows if (row.key, row.submit_at) in left]
     for row in ended:
         row.state, row.is_finished, row.reason = UNKNOWN, True, ""
+        # Until now it was the end that its time limit allowed.
+        row.end_at = min(row.end_at or now, now)
         row.why = "Left the queue unseen; accounting has not said how it ended."
-    Job.objects.bulk_update(ended, ["state", "is_finished", "reason", "why"], batch_size=_BATCH)
+    Job.objects.bulk_update(ended, ["state", "is_finished", "reason", "why", "end_at"], batch_size=_BATCH)
 
 
 def _upsert(cluster: Cluster, rows: Mapping[Key, Values]) -> list[Job]:

@@ -103,7 +103,7 @@ def cluster_frame(door: Door) -> Frame:
     return Frame(
         cluster=cluster,
         facts=facts_of(cluster),
-        tabs=_tabs(cluster),
+        tabs=_tabs(door),
         menu=_menu(door),
         live_url=f"/ws/t/{cluster.team.slug}/c/{cluster.slug}/live",
         tick_s=settings.WATCH_TICK_S,
@@ -134,7 +134,9 @@ def _age_s(cluster: Cluster) -> float | None:
     return max(timezone.now() - cluster.observed_at, timedelta()).total_seconds()
 
 
-def _tabs(cluster: Cluster) -> tuple[Tab, ...]:
+def _tabs(door: Door) -> tuple[Tab, ...]:
+    """The terminal's only for those who may open one; every other part may be looked at by all."""
+    cluster = door.cluster
     where = {"team": cluster.team.slug, "cluster": cluster.slug}
     counts = {
         "nodes": cluster.nodes.count(),
@@ -144,7 +146,9 @@ def _tabs(cluster: Cluster) -> tuple[Tab, ...]:
         "changes": cluster.changes.count(),
     }
     return tuple(
-        Tab(label, name, url, counts.get(name)) for label, name in TABS if (url := _url(name, **where))
+        Tab(label, name, url, counts.get(name))
+        for label, name in TABS
+        if (name != "terminal" or door.may(Action.TERMINAL)) and (url := _url(name, **where))
     )
 
 

@@ -10,6 +10,7 @@ import shutil
 import socket
 from pathlib import Path
 
+from console.numbers import typed_number
 from console.run.steps import CannotRun
 
 FREE_DISK_BYTES = 2 * 1024**3
@@ -20,11 +21,12 @@ LISTENING = "0A"  # the state in /proc/net/tcp
 def chosen_port() -> int:
     """The port from `PORT=`, or 8000. Raises `CannotRun` for what is no port."""
     text = os.environ.get("PORT") or str(DEFAULT_PORT)
-    if not text.isdecimal() or not 1 <= int(text) <= 65535:
-        raise CannotRun(f"PORT={text} is not a port", "choose one from 1024 to 65535, for example PORT=8001")
-    if int(text) < 1024 and os.geteuid() != 0:
+    port = typed_number(text, most=65535)
+    if not port:
+        raise CannotRun(f"PORT={text[:20]} is not a port", "choose one from 1024 to 65535, for example PORT=8001")
+    if port < 1024 and os.geteuid() != 0:
         raise CannotRun(f"port {text} is for root only", "choose one above 1023, for example PORT=8001")
-    return int(text)
+    return port
 
 
 def check_port(port: int) -> None:

@@ -64,6 +64,20 @@ class RunLock:
         return True
 
 
+def running(layout: Layout) -> object:
+    """The pid of the console that runs in this checkout, or None. Takes nothing and waits for nothing."""
+    try:
+        file = open(layout.run / "lock.json")  # noqa: SIM115 - closed below
+    except FileNotFoundError:
+        return None
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return _read_object(layout.run / "lock.json").get("pid", "unknown")
+    return None
+
+
 def write_pids(layout: Layout, running: dict[str, Identity]) -> None:
     """Record the children. Atomic: a reader sees the old list or the new one."""
     text = json.dumps({name: identity.to_json() for name, identity in running.items()}, indent=1)

@@ -96,6 +96,8 @@ def preview(request: HttpRequest, door: Door) -> HttpResponse:
     for name in ("name", "nodes"):
         if not request.POST.get(name, "").strip():
             form.errors.pop(name, None)
+    if request.POST.get("was"):
+        del form.fields["name"]  # the form of an edit does not show it
     return render_page(request, "slurm/_partition_preview.html", {**context, "swaps": form})
 
 

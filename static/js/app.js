@@ -6,5 +6,6 @@ import "./live.js";
 import "./menu.js";
 import "./once.js";
 import "./select.js";
+import "./tabs.js";
 import "./toast.js";
 import "./when.js";

@@ -78,7 +78,7 @@ def test_only_the_owner_ends_a_cluster(cluster, cast, act):
 @pytest.mark.parametrize("status", [s for s in Status if s is not Status.RUNNING])
 def test_only_a_running_cluster_is_edited(cluster, cast, status):
     cluster.enter(status)
-    with pytest.raises(Conflict, match="cannot change; it must be Running"):
+    with pytest.raises(Conflict, match="cannot be changed; it must be Running"):
         with_conf(cluster)(cast.ada)
 
 

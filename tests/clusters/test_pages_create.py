@@ -146,7 +146,7 @@ def test_terminating_needs_the_name_typed(ada: Client, seeded: Seed) -> None:
 
 def test_what_the_status_forbids_is_refused_before_a_dialog_opens(ada: Client) -> None:
     text = page(ada, f"{CLUSTER}delete/", status=409)
-    assert "A cluster that is Running cannot delete; it must be" in text
+    assert "A cluster that is Running cannot be deleted; it must be" in text
 
 
 def test_deleting_a_terminated_cluster_begins_with_its_name(ada: Client) -> None:

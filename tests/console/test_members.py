@@ -245,7 +245,8 @@ def test_api_refuses_as_the_pages_do(lin: Membership) -> None:
     assert client.post(API, {"name": "dee", "role": "king"}, **json).status_code == 400
     assert client.put(f"{API}/mo", {"role": "owner"}, **json).status_code == 403
     assert client.delete(f"{API}/ada").status_code == 403
-    assert client.delete(f"{API}/no%00body").status_code == 404
+    assert client.delete(f"{API}/nobody").status_code == 404
+    assert client.delete(f"{API}/no%00body").status_code == 400
     assert signed_in("ada").delete(f"{API}/ada").status_code == 409
     assert signed_in("cy").get(API).status_code == 200
     assert signed_in("cy").delete(f"{API}/mo").status_code == 403

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from tests.demo.console import DemoConsole, until
 from tests.demo.tab import PageOf, Tab
 
+
 def workers(console: DemoConsole) -> int:
     spec = console.get("").body["spec"]
     return len(next(group for group in spec["groups"] if group["name"] == "cpu-workers")["ordinals"])

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from console.run.steps import CannotRun
+from console.run.layout import Layout
+from console.run.records import RunLock, running
+from console.run.steps import CannotRun, Steps
 from tests.run.console import ROOT
 
 sys.path.insert(0, str(ROOT / "deploy"))  # its modules run as scripts, before any package is installed
@@ -134,3 +136,40 @@ def test_a_failed_tool_is_quoted_in_one_line(tmp_path: Path) -> None:
         "quarterdeck: downloading failed (ERROR: no route to host): "
         f"see {log}; a first run needs the package registries"
     )
+
+
+def with_environment(root: Path) -> None:
+    """A checkout with two locks, whose environment was made for the first."""
+    (root / "run.lock").write_text("a==1\n")
+    (root / "dev.lock").write_text("a==1\nb==1\n")
+    env = root / ".venv"
+    (env / "bin").mkdir(parents=True)
+    (env / "bin" / "python").symlink_to(sys.executable)
+    locks = {"run.lock": digest((root / "run.lock").read_bytes())}
+    (env / python_env.STAMP).write_text(json.dumps({"python": python_env._python_tag(), "locks": locks}))
+
+
+def test_the_tools_of_the_tests_are_added_under_a_running_console(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_environment(tmp_path)
+    done = []
+    monkeypatch.setattr(python_env, "_make_anew", lambda *more: done.append("made anew"))
+    monkeypatch.setattr(python_env, "_fill", lambda root, lock, *more: done.append(lock))
+    python_env.ensure(tmp_path, ["run.lock", "dev.lock"], Cache(tmp_path), Steps(), tmp_path / "log")
+    assert done == ["dev.lock"]
+
+
+def test_an_environment_is_not_made_anew_under_a_running_console(tmp_path: Path) -> None:
+    with_environment(tmp_path)
+    (tmp_path / "run.lock").write_text("a==2\n")
+    layout = Layout.of(tmp_path)
+    layout.run.mkdir(parents=True)
+    lock = RunLock(layout)
+    lock.take(Steps())
+    lock.write("running", "http://127.0.0.1:1")
+    with pytest.raises(CannotRun, match="a console runs in this checkout"):
+        python_env.ensure(tmp_path, ["run.lock"], Cache(tmp_path), Steps(), tmp_path / "log")
+    assert (tmp_path / ".venv" / "bin" / "python").exists()
+    lock.release()
+    assert running(layout) is None

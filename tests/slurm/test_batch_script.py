@@ -31,6 +31,11 @@ def test_a_directive_is_read_as_sbatch_reads_it(line: str, option: str, value: s
     assert asked(f"{HEAD}{line}\n").options[option] == value
 
 
+def test_a_time_limit_that_slurm_cannot_read_stops_the_submission() -> None:
+    found = problems(f"{HEAD}#SBATCH --time=soon\nhostname\n", ROOMS)
+    assert [(one.line, one.blocking) for one in found] == [(2, True)] and "soon" in found[0].message
+
+
 def test_directives_end_at_the_first_command() -> None:
     script = f"{HEAD}#SBATCH -p all\n\n# a remark\n#SBATCH -N 2\nhostname\n#SBATCH -N 9\n"
     assert asked(script).options == {"--partition": "all", "--nodes": "2"}

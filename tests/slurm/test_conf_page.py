@@ -85,7 +85,7 @@ def test_a_stranger_finds_nothing(cluster: Cluster, cast: Cast) -> None:
 def test_a_terminated_cluster_is_read_only_with_the_reason(cluster: Cluster, client: Client) -> None:
     cluster.enter(Status.TERMINATED)
     page = text_of(client.get(at(cluster, "slurm-conf")))
-    assert "cannot change; it must be Running" in page and "Review and apply" not in page
+    assert "cannot be changed; it must be Running" in page and "Review and apply" not in page
 
 
 def test_drift_is_shown_beside_the_revision(cluster: Cluster, client: Client) -> None:

@@ -107,7 +107,8 @@ def test_a_stranger_finds_nothing(cluster: Cluster, name: str) -> None:
 def test_viewer_is_offered_no_control_and_no_submission(cluster: Cluster, as_role: SignIn) -> None:
     make_job(cluster, 4127)
     page = text_of(as_role(Role.VIEWER).get(at(cluster, "jobs")))
-    assert "Submit job" not in page and "job-acts" not in page
+    assert "Submit job" not in page and "job-acts" not in page and "data-select" not in page
+    assert 'terminal/"' not in page  # neither a tab nor a button
 
 
 def test_live_refresh_and_htmx_get_the_region_alone(cluster: Cluster, as_role: SignIn) -> None:

@@ -238,6 +238,13 @@ def test_the_preview_puts_problems_at_their_fields(cluster: Cluster, client: Cli
     assert "PartitionName=" not in page
 
 
+def test_the_preview_of_an_edit_leaves_out_the_name_that_its_form_does_not_show(
+    cluster: Cluster, client: Client
+) -> None:
+    page = text_of(client.post(at(cluster, "partition-preview"), {**FILLED, "was": "train"}))
+    assert 'id="id_name-about"' not in page and 'id="id_nodes-about"' in page
+
+
 def test_the_preview_does_not_scold_for_what_is_not_typed_yet(cluster: Cluster, client: Client) -> None:
     page = text_of(client.post(at(cluster, "partition-preview"), {**FILLED, "name": "", "nodes": ""}))
     assert 'class="problem"' not in page and "<b>0</b> nodes" in page

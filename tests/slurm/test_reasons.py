@@ -91,7 +91,7 @@ def test_a_job_may_start_in_any_of_its_partitions():
         ({"reason": "Dependency", "dependency": "singleton(unfulfilled)"},
          "After the other jobs of this user with the same name have ended (singleton)."),
         ({"reason": "BeginTime", "start_at": datetime(2026, 12, 1, 14, 5, tzinfo=UTC)},
-         "Starts at 2026-12-01 14:05 UTC, as asked (--begin)."),
+         "Not before 2026-12-01 14:05 UTC, as asked (--begin) or after a requeue."),
         ({"reason": "QOSMaxGRESPerUser"}, "The limit of QOS normal on GPUs for each user is reached."),
         ({"reason": "AssocGrpCPURunMinutesLimit"},
          "The limit of account ml on running minutes of CPUs is reached."),

@@ -61,7 +61,8 @@ def test_only_the_row_that_differs_is_written_and_shown(cluster):
 
 def test_a_job_whose_end_was_seen_leaves_the_lists_of_the_queue(cluster):
     """Its row is shown once more with its end, for lists of ended jobs; lists of the queue fetch themselves again."""
-    look(cluster, job(7, state="RUNNING", reason=""), job(8))
+    limit = datetime.now(UTC) + timedelta(hours=1)
+    look(cluster, job(7, state="RUNNING", reason="", end_at=limit), job(8))
     shown = look(cluster, job(7, state="COMPLETED", reason="", end_at=NOON), job(8))
     assert [fragment.id for fragment in shown.fragments] == [f"job-{Job.objects.get(number=7).pk}"]
     assert shown.refresh == ("jobs",)
@@ -109,6 +110,7 @@ def test_a_job_that_left_unseen_is_unknown_and_accounting_is_asked(cluster, aske
     shown = look(cluster, job(8))
     left = Job.objects.get(number=7)
     assert (left.state, left.is_finished) == ("UNKNOWN", True) and left.why.startswith("Left the queue")
+    assert left.end_at is not None and left.end_at <= datetime.now(UTC)
     assert asked == [cluster.pk] and shown.refresh == ("jobs",)
     assert look(cluster, job(8)) is None and asked == [cluster.pk]
 
@@ -121,6 +123,15 @@ def test_waiting_part_of_an_array_keeps_its_row_while_it_shrinks_and_goes_with_i
     assert Job.objects.get(pk=row.pk).job_id == "4_[1-9%2]" and Job.objects.count() == 2
     look(cluster, *(job(f"4_{n}", state="RUNNING", reason="") for n in range(10)))
     assert not Job.objects.filter(pk=row.pk).exists() and Job.objects.count() == 10 and asked == []
+
+
+def test_a_requeued_task_waits_again_with_its_array_and_did_not_leave(cluster, asked):
+    waiting = job("4_[2-9%2]", array_job_id=4, task_count=8)
+    look(cluster, waiting, job("4_0", state="RUNNING", reason=""), job("4_1", state="RUNNING", reason=""))
+    look(cluster, replace(waiting, job_id="4_[0,2-9%2]", task_count=9), job("4_1", state="RUNNING", reason=""))
+    assert sorted(Job.objects.values_list("job_id", flat=True)) == ["4_1", "4_[0,2-9%2]"] and asked == []
+    look(cluster, replace(waiting, job_id="4_[0,2-8%2]", task_count=8))
+    assert Job.objects.get(number=4, key="4_1").state == "UNKNOWN" and asked == [cluster.pk]
 
 
 def test_a_requeued_job_keeps_its_row(cluster, asked):

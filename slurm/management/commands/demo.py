@@ -6,6 +6,7 @@ import time
 from argparse import ArgumentParser
 from pathlib import Path
 
+import msgspec
 from django.core.management.base import BaseCommand
 
 from clusters.access import cluster_for
@@ -36,9 +37,8 @@ class Command(BaseCommand):
         if jobs:
             self._submit_jobs()
             return
-        known = json.loads(run_json.read_text()).get("users", {}) if run_json and run_json.exists() else {}
         demo.make_inventory()
-        team, users = demo.make_people(known)
+        team, users = demo.make_people(_known(run_json) if run_json else {})
         self._make_cluster(team)
         if run_json:
             _write_private(run_json, {"url": url, "users": users})
@@ -73,6 +73,19 @@ class Command(BaseCommand):
             operations.submit(
                 cluster_for(person, demo.TEAM, demo.CLUSTER, Action.SUBMIT_JOB), demo.script(job)
             )
+
+
+def _known(path: Path) -> dict[str, dict[str, str]]:
+    """The people of an earlier run. A file that somebody broke costs new passwords, not the start."""
+    try:
+        users = msgspec.json.decode(path.read_bytes(), type=_RunFile).users
+    except (OSError, msgspec.DecodeError):
+        return {}
+    return {name: user for name, user in users.items() if user.keys() >= {"password", "token", "role"}}
+
+
+class _RunFile(msgspec.Struct):
+    users: dict[str, dict[str, str]]
 
 
 def _write_private(path: Path, content: object) -> None:

@@ -151,7 +151,7 @@ def _debian_keyring(cache: Path, say: Callable[[str], None]) -> Path:
     keyring = home / KEYRING.relative_to("/")
     if not keyring.exists():
         home.mkdir(parents=True, exist_ok=True)
-        say("fetching Debian's archive keys (package debian-archive-keyring)")
+        say("Fetching Debian's archive keys (package debian-archive-keyring).")
         fetched = subprocess.run(
             ["apt-get", "download", KEYRING.stem], cwd=home, capture_output=True, text=True, check=False
         )

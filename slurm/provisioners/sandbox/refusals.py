@@ -29,6 +29,8 @@ _LEVEL = re.compile(r"^(fatal|error|warning):\s*")
 _FUNCTION = re.compile(r"^(?:_[a-z]\w*|[a-z]\w*_[a-z]\w*|cons_tres|select/\w+|accounting_storage/\w+):\s*")
 _LINE = re.compile(r'Parse error in file \S*?([\w.]+) line (\d+):?\s*"?\s*([^"]*)"?')
 _PLUGIN = re.compile(r"failed to initialize (\w+) plugin")
+# A file of another name that a line made Slurm look for, such as topology.conf.
+_ABSENT = re.compile(r"cannot stat file \S*?(\w+)\.conf")
 _WORD = re.compile(r"[A-Za-z0-9_/][A-Za-z0-9_./\[\],-]*")
 _FILLERS = """
 a all an and at bad be by can can't config configuration couldn't error file files find for found from has have in
@@ -78,6 +80,10 @@ def line_of(message: str, text: str) -> int | None:
         return number if number <= len(text.splitlines()) else None
     if match := _PLUGIN.search(message):
         return _line_matching(text, re.compile(rf"^\s*{match[1]}\w*Type\s*=", re.IGNORECASE))
+    if match := _ABSENT.search(message):
+        asking = re.compile(rf"^\s*{match[1].replace('_', '')}\w*\s*=", re.IGNORECASE)
+        if (asked := _line_matching(text, asking)) is not None:
+            return asked
     words = {word.rstrip(".,") for word in _WORD.findall(message)} - _COMMON
     words = {word for word in words if word.lower() not in _COMMON and len(word) > 1}
     best, best_score = None, 0
@@ -133,6 +139,8 @@ def _readable(message: str) -> str:
     """Without the path of the shadow's own copy, which means nothing to anybody."""
     message = re.sub(r";? ?Parse error in file \S+ line \d+:?\s*(?:\"[^\"]*\")?$", "", message) or message
     message = re.sub(r"/\S*/((?:slurm|gres|cgroup)\.conf)", r"\1", message)
+    message = re.sub(r"/etc/slurm[\w-]*/(\w+\.conf)", r"\1", message)
+    message = re.sub(r", retrying in \S+ up to \S+$", "", message)
     return re.sub(r"\s+", " ", message).strip()
 
 

@@ -79,13 +79,14 @@ class Steps:
 def _build(image: Image, cache: Path, steps: Steps) -> Tree:
     _check_disk(cache)
     apt = apt_for(image, cache, steps.say)
-    with steps.step("package lists read"):
+    steps.say(f"Fetching Slurm for Debian {image.suite or 'of this machine'}, which is not here yet.")
+    with steps.step("Read the package lists"):
         apt.update()
-    versions = apt.closure(image.packages)
+        versions = apt.closure(image.packages)
     key = f"{_label(image)}-{_digest(image, versions)}"
     home = cache / "trees" / key
     if not home.is_dir():
-        with steps.step(f"{len(versions)} packages downloaded"):
+        with steps.step(f"Downloaded {len(versions)} packages"):
             files = apt.download(image.packages, versions)
         _unpack(image, files, home, versions, steps)
     pointer = cache / "trees" / f"{_label(image)}.current"
@@ -100,7 +101,7 @@ def _unpack(image: Image, files: list[Path], home: Path, versions: dict[str, str
     building = home.parent / f".building-{os.getpid()}"
     root = building / "root"
     root.mkdir(parents=True)
-    with steps.step(f"{len(files)} packages unpacked"):
+    with steps.step(f"Unpacked {len(files)} packages"):
         prepare_root(root)
         with ThreadPoolExecutor(max_workers=2) as pool:
             list(pool.map(lambda file: _extract(file, root), files))
@@ -151,7 +152,7 @@ def _build_lock(cache: Path, say: Say) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("waiting for another build of a root tree")
+            say("Waiting until another cluster has fetched its packages.")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -28,6 +28,7 @@ BAD = {
     "AccountingStorageEnforce=bogus": "bogus",
     "StateSaveLocation=/nonexistent/state": "/nonexistent/state",
     "SlurmUser=nosuchuser": "nosuchuser",
+    "TopologyPlugin=topology/tree": "cannot stat file topology.conf: No such file or directory",
     "Include /nonexistent/more.conf": "/nonexistent/more.conf",
 }
 

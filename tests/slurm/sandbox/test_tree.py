@@ -75,7 +75,7 @@ def test_a_killed_builder_leaves_nothing_that_is_taken_for_a_tree_and_two_at_onc
     said = [process.communicate(timeout=110)[0].splitlines() for process in pair]
     assert {process.returncode for process in pair} == {0}
     assert said[0][-1] == said[1][-1] == f"path {trees.cached_tree(IMAGE, cache).root}"  # type: ignore[union-attr]
-    assert sum("unpacked" in line for lines in said for line in lines) == 1
+    assert sum("Unpacked" in line for lines in said for line in lines) == 1
     assert not list(cache.glob("trees/.building-*"))
 
 
