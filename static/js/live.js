@@ -34,6 +34,9 @@ function swap(id, fresh) {
   return told;
 }
 
+// Regions that lie in no other of them: a swap moves what is new out of the answer, so an inner one would find it gone.
+const outermost = (page, ids) => ids.filter((id) => !ids.some((other) => other !== id && page.getElementById(other)?.contains(page.getElementById(id))));
+
 export function ask(names) {
   const regions = [...document.querySelectorAll("[data-live]")];
   for (const region of regions) {
@@ -55,7 +58,7 @@ async function fetchWaiting() {
     const answer = await fetch(url, { headers: kind === "region" ? { "X-Live": "1" } : {}, signal: AbortSignal.timeout(10_000) });
     if (answer.ok && !answer.redirected) {
       const page = parse(await answer.text());
-      for (const id of ids) swap(id, page.getElementById(id));
+      for (const id of outermost(page, [...ids])) swap(id, page.getElementById(id));
       changed();
     }
   } catch { /* the next message or reconnect asks again; the age shows the gap meanwhile */ }

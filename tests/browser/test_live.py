@@ -135,6 +135,38 @@ def test_change_log_grows_on_its_page_and_its_end_is_fetched(look: Look, console
     expect(page.locator(f"#change-status-{change.pk}")).to_have_text("committed")
 
 
+def test_a_change_whose_end_was_told_to_nobody_is_read_again(look: Look, console: Console) -> None:
+    change = console.made.cluster.changes.get(number=3)
+    change.status, change.why = "applying", ""
+    change.save()
+    page = look(f"{CLUSTER}changes/3/")
+    fresh(page)
+    expect(page.locator(f"#change-status-{change.pk}")).to_have_text("applying")
+    change.lines.create(text="The workers registered again.")
+    change.status = "committed"
+    change.save()
+    console.push(refresh=["changes"])
+    expect(page.locator(f"#change-status-{change.pk}")).to_have_text("committed")
+    expect(page.locator(f"#change-lines-{change.pk}")).to_contain_text("The workers registered again.")
+
+
+def test_figures_and_map_come_when_a_new_cluster_runs(look: Look, console: Console) -> None:
+    cluster = Cluster.objects.get(pk=console.made.cluster.pk)
+    nodes = list(cluster.nodes.all())
+    cluster.nodes.all().delete()
+    Cluster.objects.filter(pk=cluster.pk).update(status=Status.CREATING)
+    page = look(CLUSTER)
+    fresh(page)
+    expect(page.locator("#gpu-map, #services")).to_have_count(0)
+    Node.objects.bulk_create(nodes)
+    Cluster.objects.filter(pk=cluster.pk).update(status=Status.RUNNING)
+    cluster.refresh_from_db()
+    console.push([live.fragment("clusters/_overview.html", f"overview-{cluster.key}", cluster=cluster)])
+    expect(page.locator("#gpu-map")).to_contain_text("slinky-0")
+    expect(page.locator("#numbers")).to_contain_text("of 32")
+    expect(page.locator("#services")).to_contain_text("Controller")
+
+
 def test_losing_access_ends_the_page_without_trying_again(look: Look, console: Console) -> None:
     page = look(CLUSTER)
     fresh(page)

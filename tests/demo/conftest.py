@@ -16,6 +16,11 @@ from tests.demo.tab import PageOf, People, Tab
 expect.set_options(timeout=10_000)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Only known when this directory is named on the command line, as `make screens` does."""
+    parser.addoption("--screens", help="the directory to put the pictures into")
+
+
 @pytest.fixture(scope="package")
 def console() -> Iterator[DemoConsole]:
     """`DEMO_VAR` names the var/ of a console that runs already, to try a test on; else one is started and stopped.

@@ -72,13 +72,13 @@ def test_partition_is_added_with_live_feedback_used_edited_and_deleted(
     tab.open("partitions/")
     tab.see("#partition-trial", "slinky-[2-3]")
     tab.page.get_by_role("link", name="Delete trial").click()
-    expect(tab.dialog).to_contain_text("Go on")
+    expect(tab.dialog.get_by_role("button", name="Delete, ending 1 job")).to_be_visible()
+    expect(tab.dialog).to_contain_text("trial-in")
     tab.expect_sound()
     tab.dialog.get_by_role("button", name="Delete").click()
     follow(tab)
     until(lambda: own(console) == [], "it is gone", within_s=20)
-    assert console.job(number)["state"] == "RUNNING"
-    console.post("/actions/cancel", {"jobs": [str(number)]})
+    until(lambda: console.job(number)["state"] == "NODE_FAIL", "its job has ended, as was said", within_s=20)
 
 
 @pytest.mark.parametrize("name", ["default", "all", "llm", "no such name"])

@@ -278,15 +278,16 @@ def test_the_platforms_partitions_cannot_be_changed(
     assert client.get(at(cluster, "partition-edit", name)).status_code == 409
 
 
-def test_delete_names_the_jobs_that_leave_the_queue_and_those_that_go_on(
+def test_delete_names_the_jobs_that_leave_the_queue_and_those_that_end(
     cluster: Cluster, client: Client
 ) -> None:
-    make_job(cluster, 11, name="runs-on", partition="debug", state="RUNNING", nodes="slinky-0")
+    make_job(cluster, 11, name="runs-here", partition="debug", state="RUNNING", nodes="slinky-0")
     make_job(cluster, 12, name="falls-out", partition="debug")
     make_job(cluster, 13, name="elsewhere", partition="debug,all")
     page = text_of(client.get(at(cluster, "partition-deletion", "debug")))
-    leaves, goes_on = page.split("Leave the queue")[1].split("Go on")
-    assert "falls-out" in leaves and "elsewhere" not in leaves and "runs-on" in goes_on
+    leaves, ends = page.split("Leave the queue")[1].split("Ends")
+    assert "falls-out" in leaves and "elsewhere" not in leaves and "runs-here" in ends
+    assert "ending 1 job" in page
     assert "1 job that may also start in other partitions" in leaves and "dropping 1 waiting job" in page
 
 

@@ -90,7 +90,8 @@ def _first_start(
     cluster: SandboxCluster, wanted: Mapping[str, str], good: Mapping[str, str], say: Say
 ) -> None:
     """Start the cluster with the files, or with its last good ones when the controller does not start with them."""
-    say(f"Starting Slurm {cluster.tree.slurm_version} with {len(cluster.nodes)} nodes.")
+    count = len(cluster.nodes)
+    say(f"Starting Slurm {cluster.tree.slurm_version} with {count} node{'s' if count != 1 else ''}.")
     begin_cluster(cluster, wanted)
     if wait_until(lambda: is_answering(cluster), FIRST_LIMIT_S, PING_PAUSE_S):
         _keep_good(cluster, wanted)

@@ -41,7 +41,7 @@ def job(nodes: str, minutes: float, state: str = "RUNNING") -> JobSeen:
         (job("slinky-[0-2]", 5), True),
         (job("slinky-1", 5, "SUSPENDED"), True),
         (job("slinky-0", 5), False),
-        (job("slinky-1", -1), False),
+        (job("slinky-1", -600), False),
         (job("slinky-1", 5, "COMPLETING"), False),
         (job("", 5, "PENDING"), False),
         (job("slinky-0", 61), True),

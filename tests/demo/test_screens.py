@@ -1,0 +1,212 @@
+"""A picture of every page, dark and light: `make screens` puts them into docs/screens, a plain run only looks that
+each can be taken.
+"""
+
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.demo.console import DemoConsole, until
+from tests.demo.tab import PageOf, Tab
+
+MOST_BYTES = 150_000
+SCHEMES = ("light", "dark")
+DEADLY = "SwitchType=switch/hpe_slingshot"
+EDITOR = "document.getElementById('conf').editor"
+Act = Callable[[Tab], None]
+
+
+def nothing(tab: Tab) -> None:
+    """The page as it opens."""
+
+
+@dataclass(frozen=True)
+class Screen:
+    """`path` is below the cluster unless it begins with a slash; `act` brings the page to what is shown."""
+
+    name: str
+    path: str
+    act: Act = nothing
+    who: str = "ada"
+    size: str = "wide"
+
+
+def drain(tab: Tab) -> None:
+    tab.row("slinky-2").get_by_role("checkbox").check()
+    tab.page.get_by_role("button", name="Drain").click()
+    tab.dialog.get_by_label("Reason").fill("XID 79 on GPU 2")
+
+
+def reboot(tab: Tab) -> None:
+    tab.row("slinky-0").get_by_role("checkbox").check()
+    tab.page.get_by_role("button", name="Reboot").click()
+    expect(tab.dialog).to_contain_text("train-70b")
+
+
+def scale(tab: Tab) -> None:
+    tab.page.locator("#cluster-head").get_by_role("link", name="Scale").click()
+    tab.dialog.get_by_label("slinky", exact=True).fill("6")
+    expect(tab.dialog.locator("#scale-impact")).to_contain_text("slinky-5")
+
+
+def order(tab: Tab) -> None:
+    tab.page.get_by_label("Name", exact=True).fill("vision-lab")
+    tab.page.get_by_text("8 x L40S", exact=True).click()
+    tab.page.locator("#id_gpu_nodes").fill("2")
+    expect(tab.page.locator("#preview")).to_contain_text("ordinals: [0, 1]")
+
+
+def bad_key(tab: Tab) -> None:
+    tab.page.wait_for_selector("#conf[data-ready]")
+    tab.page.evaluate(
+        f"() => {{ const rows = {EDITOR}.session.doc.getAllLines();"
+        f"{EDITOR}.focus(); {EDITOR}.gotoLine(rows.findIndex((row) => row.startsWith('# <<<')), 0); }}"
+    )
+    tab.page.keyboard.press("End")
+    for line in ("PriorityType=priority/multifactor", "PreempMode=REQUEUE"):
+        tab.page.keyboard.type(f"\n{line}")
+        tab.page.keyboard.press("Escape")
+    tab.see("#conf-problems", "Did you mean PreemptMode?")
+
+
+def review(tab: Tab) -> None:
+    bad_key(tab)
+    tab.page.locator("#conf-problems").get_by_role("button", name="PreemptMode", exact=True).click()
+    expect(tab.page.locator("#conf-problems .note.bad")).to_have_count(0)
+    tab.page.get_by_role("button", name="Review and apply").click()
+    expect(tab.dialog).to_be_visible()
+
+
+def partition(tab: Tab) -> None:
+    tab.page.get_by_role("link", name="Add partition").click()
+    tab.dialog.get_by_label("Name", exact=True).fill("debug")
+    tab.dialog.get_by_label("Nodes", exact=True).fill("slinky-[0-1]")
+    tab.dialog.get_by_label("Longest job").fill("2h")
+    expect(tab.dialog.locator("pre.line")).to_contain_text("PartitionName=debug")
+
+
+def shell(tab: Tab) -> None:
+    expect(tab.page.locator(".terminal-state")).to_have_text("Connected", timeout=15_000)
+    for line in ("clear", "sinfo", "squeue -o '%.10i %.14j %.9P %.8T %.6D %R' | head -12"):
+        tab.page.keyboard.type(f"{line}\n")
+    tab.page.wait_for_timeout(1500)
+
+
+def whole_job(tab: Tab) -> None:
+    tab.see("#job-facts", "Everything Slurm says", within_s=15)
+
+
+def open_job(name: str) -> Act:
+    def act(tab: Tab) -> None:
+        tab.page.locator("#jobs tbody tr", has_text=name).locator("[data-row-link]").click()
+        whole_job(tab)
+
+    return act
+
+
+def rolled_back(tab: Tab) -> None:
+    tab.page.locator("#changes tbody tr", has_text="rolled back").first.locator("[data-row-link]").click()
+    tab.see(".live-body", "hpe_slingshot")
+
+
+SCREENS = (
+    Screen("sign-in", "/sign-in/", who=""),
+    Screen("clusters", "/t/research/"),
+    Screen("create", "/t/research/clusters/new/", order),
+    Screen("overview", ""),
+    Screen("scale", "", scale),
+    Screen("nodes", "nodes/"),
+    Screen("node", "nodes/slinky-3/"),
+    Screen("drain", "nodes/", drain),
+    Screen("reboot", "nodes/", reboot),
+    Screen("partitions", "partitions/"),
+    Screen("partition-new", "partitions/", partition),
+    Screen("slurm-conf", "conf/", bad_key),
+    Screen("slurm-conf-review", "conf/", review),
+    Screen("jobs", "jobs/"),
+    Screen("job", "jobs/", open_job("train-70b")),
+    Screen("job-waiting", "jobs/", open_job("pretrain-moe")),
+    Screen("submit", "jobs/new/"),
+    Screen("team-jobs", "/t/research/jobs/"),
+    Screen("terminal", "terminal/", shell),
+    Screen("changes", "changes/"),
+    Screen("change-rolled-back", "changes/", rolled_back),
+    Screen("people", "/t/research/members/"),
+    Screen("activity", "/t/research/activity/"),
+    Screen("profile", "/profile/"),
+    Screen("api", "/api/docs/"),
+    Screen("admin", "/admin/"),
+    Screen("overview-phone", "", size="phone"),
+    Screen("jobs-phone", "jobs/", size="phone"),
+)
+
+
+@pytest.fixture(scope="module")
+def life(console: DemoConsole) -> Iterator[None]:
+    """A node that is out and a change that was rolled back."""
+    console.settle()
+    if not any(change["status"] == "rolled back" for change in console.get("/changes").body["results"]):
+        settings = console.get("/slurm-conf").body["settings"].rstrip()
+        console.run_unchecked(f"{settings}\n{DEADLY}\n")
+        until(lambda: console.get("").body["observed_problem"] == "", "it answers", within_s=30)
+    reason = "XID 79 on GPU 2: fell off the bus, twice in ten minutes"
+    assert console.post("/actions/drain", {"nodes": ["slinky-3"], "reason": reason}, by="noor").status == 204
+    until(lambda: console.node("slinky-3")["reason"], "the drain is seen")
+    yield
+    console.post("/actions/resume", {"nodes": ["slinky-3"]}, by="noor")
+
+
+@pytest.fixture(scope="module")
+def directory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the pictures go: `--screens`, or nowhere that lasts."""
+    asked = request.config.getoption("--screens", None)
+    where = Path(asked) if asked else tmp_path_factory.mktemp("screens")
+    where.mkdir(parents=True, exist_ok=True)
+    return where
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.name)
+def test_picture_of(screen: Screen, scheme: str, life: None, page_of: PageOf, directory: Path) -> None:
+    tab = page_of(screen.who, screen.size, scheme).open(screen.path)
+    if tab.page.locator("[data-live-socket]").count():
+        tab.expect_live()
+    screen.act(tab)
+    still(tab.page)
+    path = directory / f"{screen.name}-{scheme}.png"
+    path.write_bytes(smaller(tab.page.screenshot(animations="disabled", caret="hide")))
+    assert path.stat().st_size < MOST_BYTES, f"{path.name} has {path.stat().st_size} bytes"
+
+
+def still(page: Page) -> None:
+    """Fonts are there, and nothing is being fetched or says so."""
+    page.evaluate("() => document.fonts.ready.then(() => 0)")
+    expect(page.locator(".htmx-request")).to_have_count(0)
+    page.mouse.move(0, 0)
+
+
+def smaller(png: bytes) -> bytes:
+    """The same picture, its data packed as tightly as zlib can (PNG specification, 4 and 10)."""
+    chunks, at = [], 8
+    while at < len(png):
+        length, kind = struct.unpack(">I4s", png[at : at + 8])
+        chunks.append((kind, png[at + 8 : at + 8 + length]))
+        at += 12 + length
+    pixels = zlib.decompress(b"".join(data for kind, data in chunks if kind == b"IDAT"))
+    packed = min((zlib.compress(pixels, 9), *(_packed(pixels, s) for s in (zlib.Z_FILTERED, zlib.Z_RLE))), key=len)
+    kept = [(kind, data) for kind, data in chunks if kind in (b"IHDR", b"PLTE", b"tRNS")]
+    return png[:8] + b"".join(_chunk(*one) for one in (*kept, (b"IDAT", packed), (b"IEND", b"")))
+
+
+def _packed(pixels: bytes, strategy: int) -> bytes:
+    packer = zlib.compressobj(9, zlib.DEFLATED, 15, 9, strategy)
+    return packer.compress(pixels) + packer.flush()
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
