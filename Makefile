@@ -25,7 +25,7 @@ bench: prepare-test ## measure: jobs and node pages, the watcher's tick, slurm.c
 	@$(BIN)/python -m tests.bench
 
 screens: prepare-test ## take the pictures in docs/screens from a demo
-	@$(BIN)/python -m pytest tests/demo/test_screens.py --screens docs/screens
+	@$(BIN)/python -m pytest tests/demo/screens.py --screens docs/screens
 
 vendor: ## fetch the front-end files into static/vendor
 	@$(PYTHON) deploy/prepare.py vendor

@@ -152,7 +152,10 @@ def _cost(line: Line, version: str, op: Op) -> tuple[Cost, str]:
 def _entity_cost(line: Line, version: str, op: Op) -> tuple[Cost, str]:
     if line.entity == "PartitionName":
         if op == "remove":
-            return Cost.RECONFIGURE, "Jobs waiting in the partition leave the queue, and those running in it end."
+            return (
+                Cost.RECONFIGURE,
+                "Jobs waiting in the partition leave the queue, and those running in it end.",
+            )
         return Cost.RECONFIGURE, "Partitions are read again by a reconfigure; running jobs go on."
     if line.entity == "NodeName" and within(version, None, "23.02"):
         return Cost.RESTART, f"slurmctld {version} must restart for other nodes; running jobs go on."

@@ -152,7 +152,8 @@ def _sort_out(gone: Iterable[Key], changed: Mapping[Key, Values], held: Mapping[
         else:
             ended.append(key)
     finished = sum(
-        bool(values[_FINISHED]) and key in held and not held[key][_FINISHED] for key, values in changed.items()
+        bool(values[_FINISHED]) and key in held and not held[key][_FINISHED]
+        for key, values in changed.items()
     )
     return Difference(changed, len(new) - len(moved), moved, tuple(ended), tuple(split), finished)
 

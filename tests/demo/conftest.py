@@ -18,7 +18,7 @@ expect.set_options(timeout=10_000)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Only known when this directory is named on the command line, as `make screens` does."""
-    parser.addoption("--screens", help="the directory to put the pictures into")
+    parser.addoption("--screens", default="docs/screens", help="the directory to put the pictures into")
 
 
 @pytest.fixture(scope="package")

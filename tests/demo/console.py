@@ -137,7 +137,9 @@ class DemoConsole:
 
     def daemons(self, name: str) -> list[Identity]:
         """The cluster's processes of this name, seen from outside its namespaces: below its keeper."""
-        keepers = [json.loads(path.read_text())["pid"] for path in self.var.glob("clusters/*/keeper/pid.json")]
+        keepers = [
+            json.loads(path.read_text())["pid"] for path in self.var.glob("clusters/*/keeper/pid.json")
+        ]
         below = [one for keeper in keepers for one in _below(keeper)]
         return [one for one in below if name_of(one.pid) == name]
 

@@ -29,7 +29,9 @@ class Tab:
         self.page.on(
             "console",
             lambda said: (
-                self.complaints.append(f"{said.text} ({said.location['url']})") if said.type == "error" else None
+                self.complaints.append(f"{said.text} ({said.location['url']})")
+                if said.type == "error"
+                else None
             ),
         )
 

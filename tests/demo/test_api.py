@@ -15,7 +15,9 @@ PROBLEM = "application/problem+json"
 
 def expect_problem(answer: Answer, status: int) -> dict[str, Any]:
     assert (answer.status, answer.media_type) == (status, PROBLEM), answer
-    assert answer.body["status"] == status and answer.body["detail"] and answer.body["type"].startswith("urn:")
+    assert (
+        answer.body["status"] == status and answer.body["detail"] and answer.body["type"].startswith("urn:")
+    )
     body: dict[str, Any] = answer.body
     return body
 
@@ -59,7 +61,9 @@ def test_too_weak_a_role_is_403_and_says_which_one_it_takes(console: DemoConsole
     assert "operator" in json.dumps(expect_problem(answer, 403))
 
 
-@pytest.mark.parametrize("path", ["teams/other/clusters/demo", "teams/research/clusters/none", f"{CLUSTER}/nodes/x"])
+@pytest.mark.parametrize(
+    "path", ["teams/other/clusters/demo", "teams/research/clusters/none", f"{CLUSTER}/nodes/x"]
+)
 def test_what_is_not_there_is_404(console: DemoConsole, path: str) -> None:
     expect_problem(console.ask("GET", path), 404)
 
@@ -74,7 +78,13 @@ def test_stale_base_is_409(console: DemoConsole) -> None:
 
 
 def test_problems_name_the_field(console: DemoConsole) -> None:
-    order = {"name": "No Good", "region": "local", "image": "slurm-24-11", "gpu_plan": "h100-8", "gpu_nodes": 1}
+    order = {
+        "name": "No Good",
+        "region": "local",
+        "image": "slurm-24-11",
+        "gpu_plan": "h100-8",
+        "gpu_nodes": 1,
+    }
     for wrong, path in ({"gpu_nodes": 99}, "gpu_nodes"), ({}, "name"):
         answer = console.ask("POST", "teams/research/clusters", {**order, **wrong})
         assert [problem["path"] for problem in expect_problem(answer, 422)["errors"]] == [path]
@@ -120,9 +130,9 @@ def references(value: object) -> list[str]:
 
 def test_browsable_page_shows_the_routes(page_of: PageOf) -> None:
     tab = page_of("kim").open("/api/docs/")
-    expect(tab.page.get_by_text("/api/v1/teams/{team}/clusters/{cluster}/jobs", exact=True).first).to_be_visible(
-        timeout=15_000
-    )
+    expect(
+        tab.page.get_by_text("/api/v1/teams/{team}/clusters/{cluster}/jobs", exact=True).first
+    ).to_be_visible(timeout=15_000)
 
 
 def test_session_of_the_browser_reads_the_api_too(page_of: PageOf) -> None:

@@ -56,7 +56,9 @@ def order(tab: Tab, name: str) -> None:
 
 def steps(page: Page) -> tuple[str, ...]:
     """The steps of Creating as the page shows them now, each with its word or its time."""
-    return tuple(" ".join(row.split()) for row in page.locator("[data-status=Creating] .qd-steps li").all_inner_texts())
+    return tuple(
+        " ".join(row.split()) for row in page.locator("[data-status=Creating] .qd-steps li").all_inner_texts()
+    )
 
 
 def act(tab: Tab, act: str, name: str) -> None:
@@ -89,7 +91,9 @@ def test_a_cluster_is_created_used_terminated_and_deleted(
     )
     assert answer.status == 201
     until(
-        lambda: console.ask("GET", f"{TEAM}/{name}/jobs?q=state:running").body["results"], "its job runs", within_s=20
+        lambda: console.ask("GET", f"{TEAM}/{name}/jobs?q=state:running").body["results"],
+        "its job runs",
+        within_s=20,
     )
     act(tab, "Terminate", name)
     tab.page.wait_for_url(re.compile(rf"/c/{name}/changes/\d+/$"))
@@ -132,7 +136,9 @@ def test_creating_shows_its_steps_as_they_come_up(console: DemoConsole, page_of:
         until(lambda: status(console, "ticking") == "", "it is gone", within_s=40)
 
 
-def test_mistakes_of_the_form_stand_at_their_fields_and_nothing_typed_is_lost(page_of: PageOf, size: str) -> None:
+def test_mistakes_of_the_form_stand_at_their_fields_and_nothing_typed_is_lost(
+    page_of: PageOf, size: str
+) -> None:
     tab = page_of("lin", size).open("/t/research/clusters/new/")
     tab.page.get_by_label("Name", exact=True).fill("Not A Name")
     tab.page.get_by_label("SSH keys").fill("no key at all")

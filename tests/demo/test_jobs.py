@@ -19,7 +19,11 @@ def queue_as_before(console: DemoConsole) -> Iterator[None]:
     left = [job["job_id"] for job in console.get("/jobs?q=name:trial-").body["results"]]
     if left:
         console.post("/actions/cancel", {"jobs": left})
-        until(lambda: not console.get("/jobs?q=name:trial-").body["results"], "the test's jobs are gone", within_s=20)
+        until(
+            lambda: not console.get("/jobs?q=name:trial-").body["results"],
+            "the test's jobs are gone",
+            within_s=20,
+        )
 
 
 def names(page: Page) -> list[str]:
@@ -98,7 +102,11 @@ def test_more_than_a_hundred_jobs_come_in_pages(console: DemoConsole, page_of: P
         within_s=40,
     )
     tab = page_of("kim").open("jobs/?q=name:trial-filler+state:held")
-    until(lambda: tab.page.reload() and "of 104" in tab.page.locator(".foot").inner_text(), "104 jobs", within_s=30)
+    until(
+        lambda: tab.page.reload() and "of 104" in tab.page.locator(".foot").inner_text(),
+        "104 jobs",
+        within_s=30,
+    )
     expect(tab.page.locator("#jobs tbody tr")).to_have_count(100)
     tab.page.get_by_role("link", name="Next").click()
     expect(tab.page.locator("#jobs tbody tr")).to_have_count(4)

@@ -96,7 +96,9 @@ def test_several_nodes_are_drained_and_resumed_at_once(console: DemoConsole, pag
     until(lambda: not console.node("slinky-3")["reason"], "both are resumed")
 
 
-def test_drained_node_is_drawn_as_draining_on_the_map_and_looked_at(page_of: PageOf, console: DemoConsole) -> None:
+def test_drained_node_is_drawn_as_draining_on_the_map_and_looked_at(
+    page_of: PageOf, console: DemoConsole
+) -> None:
     tab = page_of("kim").open()
     console.post("/actions/drain", {"nodes": ["slinky-3"], "reason": "XID 79 on GPU 2"}, by="noor")
     expect(tab.page.locator(".gpu-row", has_text="slinky-3").locator(".gpu.drain").first).to_be_visible()

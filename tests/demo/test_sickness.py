@@ -65,21 +65,35 @@ def test_killed_daemon_is_back_within_10_s_and_the_page_says_so(
 ) -> None:
     until(lambda: all_up(console), "all is up before", within_s=30)
     tab = frail(page_of)
-    others = {one.pid for daemon in ("slurmctld", "slurmdbd", "mariadbd", "munged") for one in console.daemons(daemon)}
+    others = {
+        one.pid
+        for daemon in ("slurmctld", "slurmdbd", "mariadbd", "munged")
+        for one in console.daemons(daemon)
+    }
     victim = console.daemons(name)[:1]
     kill(victim)
     began = time.monotonic()
     until(lambda: identity_of(victim[0].pid) != victim[0], f"{name} is dead")
     count = {"slurmd": 6}.get(name, 1)
     until(lambda: len(console.daemons(name)) >= count, f"{name} runs again", within_s=BACK_WITHIN_S)
-    until(lambda: all_up(console), f"{name} is up again", within_s=BACK_WITHIN_S - (time.monotonic() - began) + 2)
+    until(
+        lambda: all_up(console),
+        f"{name} is up again",
+        within_s=BACK_WITHIN_S - (time.monotonic() - began) + 2,
+    )
     tab.see("#services", re.compile(r"ended and was started again (just now|\d+ s ago)"))
     tab.expect_live()
-    after = {one.pid for daemon in ("slurmctld", "slurmdbd", "mariadbd", "munged") for one in console.daemons(daemon)}
+    after = {
+        one.pid
+        for daemon in ("slurmctld", "slurmdbd", "mariadbd", "munged")
+        for one in console.daemons(daemon)
+    }
     assert others - {victim[0].pid} <= after, "nothing else was touched"
 
 
-def test_silent_watcher_makes_the_page_stale_and_it_heals(console: DemoConsole, page_of: PageOf, size: str) -> None:
+def test_silent_watcher_makes_the_page_stale_and_it_heals(
+    console: DemoConsole, page_of: PageOf, size: str
+) -> None:
     tab = frail(page_of, size, "nodes/")
     with frozen(console.group("watch")):
         expect(tab.page.locator("#live")).to_have_text("stale", timeout=SAID_WITHIN_S * 1000)

@@ -40,7 +40,7 @@ def add(tab: Tab, line: str) -> None:
     last = next(number for number, one in enumerate(text(tab), 1) if one.startswith("# <<<")) - 1
     tab.page.evaluate(f"row => {{ {EDITOR}.focus(); {EDITOR}.gotoLine(row, 0) }}", last)
     tab.page.keyboard.press("End")
-    tab.page.keyboard.type(f"\n{line}")
+    tab.page.keyboard.insert_text(f"\n{line}")
     tab.page.keyboard.press("Escape")
 
 
@@ -63,7 +63,9 @@ def test_bad_key_is_seen_at_its_line_fixed_reviewed_and_applied(
     tab = editor(page_of("lin", size))
     add(tab, f"MesageTimeout={value}")
     line = text(tab).index(f"MesageTimeout={value}") + 1
-    problem = tab.see("#conf-problems .note", "MesageTimeout is not a key of slurm.conf. Did you mean MessageTimeout?")
+    problem = tab.see(
+        "#conf-problems .note", "MesageTimeout is not a key of slurm.conf. Did you mean MessageTimeout?"
+    )
     expect(problem).to_contain_text(f"Line {line}")
     expect(tab.page.locator(".ace_gutter-cell.qd-problem")).to_have_text(str(line))
     tab.expect_sound()

@@ -32,9 +32,7 @@ class Shell:
 
     def see(self, pattern: str, within_s: float = 15) -> re.Match[str]:
         """Wait until a line fits and return it."""
-        until(
-            lambda: re.search(pattern, self.shown, re.MULTILINE), f"{pattern} is shown", within_s=within_s
-        )
+        until(lambda: re.search(pattern, self.shown, re.MULTILINE), f"{pattern} is shown", within_s=within_s)
         found = re.search(pattern, self.shown, re.MULTILINE)
         assert found
         return found

@@ -43,7 +43,8 @@ def _part(name: str, daemon: DaemonState | None, kept: bool) -> Part:
 def unsettled(parts: tuple[Part, ...], why: str) -> tuple[Part, ...]:
     """The controller is up and still has something to put right."""
     return tuple(
-        replace(part, state=PartState.STARTING, detail=why) if part.kind == "controller" else part for part in parts
+        replace(part, state=PartState.STARTING, detail=why) if part.kind == "controller" else part
+        for part in parts
     )
 
 
@@ -98,7 +99,9 @@ def news_of(home: Path, state: Keeping) -> tuple[str, ...]:
     if now != told:
         replace_file(path, json.dumps(now))
     died = [daemon for daemon in state.daemons if daemon.restarts > told.get(daemon.name, 0)]
-    return tuple(f"{d.name} ended{_how(d)} and {'was' if d.state == 'up' else 'is'} started again." for d in died)
+    return tuple(
+        f"{d.name} ended{_how(d)} and {'was' if d.state == 'up' else 'is'} started again." for d in died
+    )
 
 
 def _how(daemon: DaemonState) -> str:
