@@ -23,8 +23,9 @@ FOLLOW_S = 0.7
 TAIL_LINES = 20
 # capabilities(7). A root inside is this machine's root, so daemons, jobs and logins get no more than they need: to own,
 # read and end what is the cluster's (CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL), to become another user and its root
-# (SETGID, SETUID, SYS_CHROOT), priorities, limits and locked memory (SYS_NICE, SYS_RESOURCE, IPC_LOCK).
-KEPT_CAPABILITIES = frozenset({0, 1, 3, 4, 5, 6, 7, 14, 18, 23, 24})
+# (SETGID, SETUID, SYS_CHROOT), priorities, limits and locked memory (SYS_NICE, SYS_RESOURCE, IPC_LOCK), and to record
+# a login (AUDIT_WRITE: without it sshd ends each terminal as it opens).
+KEPT_CAPABILITIES = frozenset({0, 1, 3, 4, 5, 6, 7, 14, 18, 23, 24, 29})
 
 
 @dataclass(frozen=True)
