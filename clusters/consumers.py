@@ -15,8 +15,8 @@ from console.sessions import signed_in
 
 DENIED = 4403
 GONE = 4404
-# What was changed past Django's signals is found within this time.
-ASK_S = 8.0
+# What nobody announced (an edit in the admin site, a lost message) is found within this time.
+ASK_S = 4.0
 
 
 class LiveConsumer(AsyncJsonWebsocketConsumer):

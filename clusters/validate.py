@@ -18,6 +18,8 @@ LABEL = re.compile(r"[a-z]([a-z0-9-]{0,38}[a-z0-9])?")
 PARTITION_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}")
 WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}")
 RESERVED = frozenset({"default", "all", GPU_GROUP, CPU_GROUP, "llm", "asr", "vision", "tts"})
+# What stands in the place of a name in the addresses of the partitions' pages.
+ADDRESSES = frozenset({"new", "preview"})
 STATES = ("UP", "DOWN", "DRAIN", "INACTIVE")
 OVERSUBSCRIBE = re.compile(r"NO|EXCLUSIVE|(YES|FORCE)(:[1-9]\d{0,2})?")
 MOST_NODES = 4096
@@ -141,6 +143,8 @@ def _partition_name(name: str, path: str, earlier: Collection[str], region: Coll
         yield Problem(path, "Use letters, digits, dots, hyphens and underscores, starting with a letter.")
     elif name.lower() in RESERVED or name.lower() in region:
         yield Problem(path, f"{name} belongs to the platform.", "Choose another name.")
+    elif name in ADDRESSES:
+        yield Problem(path, f"{name} is the address of another page.", "Choose another name.")
     elif name.lower() in earlier:
         yield Problem(path, f"There are two partitions {name}.", "Names differ in more than their case.")
 

@@ -243,7 +243,7 @@ class Credit:
 
 def number(value: object) -> int:
     """A count from a message. Raises Garbled."""
-    if not isinstance(value, int) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise Garbled("A number was expected.")
     return value
 

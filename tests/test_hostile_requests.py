@@ -7,6 +7,7 @@ from asgiref.sync import async_to_sync
 from asgiref.testing import ApplicationCommunicator
 from django.test import Client
 
+from clusters.consumers import ASK_S
 from console.asgi import application
 from console.body_limit import BodyLimit
 from console.models import User
@@ -164,7 +165,8 @@ class Socket:
         await self.page.send_input({"type": "websocket.receive", **message})
 
     async def closes_with(self) -> int:
-        return int((await self.page.receive_output(6))["code"])
+        """Told at once; a message that Redis lost costs until the socket asks by itself."""
+        return int((await self.page.receive_output(ASK_S + 10))["code"])
 
 
 @pytest.mark.django_db(transaction=True)

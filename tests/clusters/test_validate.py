@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from clusters.spec import CPU_GROUP, ClusterSpec, NodeGroup, PartitionSpec, Shape
-from clusters.validate import RESERVED, validate
+from clusters.validate import ADDRESSES, RESERVED, validate
 from tests.clusters.keys import ED25519, OTHER_ED25519, rsa
 
 GPU = Shape("gpu-8x", 64, 512_000, 8, "h100")
@@ -61,7 +61,7 @@ MISTAKES = [
     (shape(gpu_model="h100 sxm"), "groups[0].shape.gpu_model"),
     (cpus(shape=replace(CPU, gpus=1)), "groups[1].shape.gpus"),
     *[(own(name=name), "partitions[0].name") for name in BAD_NAMES],
-    *[(own(name=name), "partitions[0].name") for name in sorted(RESERVED)],
+    *[(own(name=name), "partitions[0].name") for name in sorted(RESERVED | ADDRESSES)],
     *[(own(name=name), "partitions[0].name") for name in ("DEFAULT", "Default", "All", "SLINKY", "Science")],
     (GOOD.with_partitions((DEBUG, replace(DEBUG, name="DEBUG"))), "partitions[1].name"),
     (GOOD.with_partitions(tuple(replace(DEBUG, name=f"p{n}") for n in range(21))), "partitions"),

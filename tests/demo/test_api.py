@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.demo.console import CLUSTER, Answer, DemoConsole
+from tests.demo.console import CLUSTER, Answer, DemoConsole, until
 from tests.demo.tab import PageOf
 
 PROBLEM = "application/problem+json"
@@ -100,8 +100,10 @@ def test_misspelt_filter_is_refused_to_a_script(console: DemoConsole) -> None:
 
 def test_one_job_comes_with_all_that_slurm_says(console: DemoConsole) -> None:
     number = console.get("/jobs?q=name:train-70b").body["results"][0]["job_id"]
+    # Seen as it was submitted, a moment before it starts.
+    until(lambda: console.get(f"/jobs/{number}").body["state"] == "RUNNING", "train-70b runs", within_s=30)
     job = console.get(f"/jobs/{number}").body
-    assert job["gpus"] == 8 and job["state"] == "RUNNING"
+    assert job["gpus"] == 8
     assert job["slurm"]["Name"] == "train-70b" and "gres/gpu=8" in job["slurm"]["Resources"]
 
 

@@ -180,7 +180,7 @@ def test_only_a_running_cluster_is_restarted(
 ) -> None:
     Cluster.objects.filter(pk=seeded.cluster.pk).update(status=status)
     for response in (ops.get(f"{CLUSTER}restart/login/"), ops.post(f"{CLUSTER}restart/login/")):
-        assert response.status_code == 409 and f"is {status} cannot restart" in response.content.decode()
+        assert response.status_code == 409 and f"is {status} cannot be restarted" in response.content.decode()
     assert "/restart/" not in page(ops, CLUSTER)
     assert restarted == []
 

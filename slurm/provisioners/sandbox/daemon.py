@@ -21,6 +21,11 @@ FIRST_DELAY_S, LONGEST_DELAY_S, STEADY_S = 1.0, 30.0, 30.0
 # How long a daemon that forks away (slurmctld at each reconfigure) may leave its pid file pointing at a dead process.
 FOLLOW_S = 0.7
 TAIL_LINES = 20
+# capabilities(7). A root inside is this machine's root, so daemons, jobs and logins get no more than they need: to own,
+# read and end what is the cluster's (CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL), to become another user and its root
+# (SETGID, SETUID, SYS_CHROOT), priorities, limits and locked memory (SYS_NICE, SYS_RESOURCE, IPC_LOCK), and to record
+# a login (AUDIT_WRITE: without it sshd ends each terminal as it opens).
+KEPT_CAPABILITIES = frozenset({0, 1, 3, 4, 5, 6, 7, 14, 18, 23, 24, 29})
 
 
 @dataclass(frozen=True)
@@ -252,6 +257,8 @@ def _become(argv: Sequence[str], spec: Spec) -> None:
     if spec.hostname:
         linux.unshare(linux.CLONE_NEWUTS)
         socket.sethostname(spec.hostname)
+    if os.getuid() == 0:
+        linux.bound_capabilities(KEPT_CAPABILITIES)
     if spec.user and os.getuid() == 0:
         os.setgroups([])
         os.setgid(spec.user[1])

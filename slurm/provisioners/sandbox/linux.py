@@ -30,7 +30,7 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVA
     1 << 18,
 )
 MNT_DETACH = 2
-PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER = 1, 24, 36
 # glibc has no wrapper for it.
 SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}.get(
     platform.machine(), 0
@@ -78,6 +78,12 @@ def bind(source: str, target: str, *, recursive: bool = True) -> None:
     mount(source, target, flags=MS_BIND | (MS_REC if recursive else 0))
 
 
+def bind_read_only(source: str, target: str) -> None:
+    """The same, to look at only; what is mounted further below is not shown. For root: a user namespace may not."""
+    bind(source, target, recursive=False)
+    mount("none", target, flags=MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC)
+
+
 def unmount(target: str) -> None:
     """Detach a mount now; the kernel frees it when nobody uses it any more."""
     _checked(_libc.umount2(os.fsencode(target), MNT_DETACH), f"umount {target}")
@@ -99,6 +105,14 @@ def adopt_orphans() -> None:
 def die_with_parent() -> None:
     """prctl(2) PR_SET_PDEATHSIG: SIGKILL when the parent ends. A later change of user undoes it."""
     _checked(_libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl death signal")
+
+
+def bound_capabilities(kept: frozenset[int]) -> None:
+    """prctl(2) PR_CAPBSET_DROP: whatever this process executes next, root included, has none but `kept`."""
+    number = 0
+    # The kernel refuses the first number beyond its last capability.
+    while number in kept or _libc.prctl(PR_CAPBSET_DROP, number, 0, 0, 0) == 0:
+        number += 1
 
 
 def raise_loopback() -> None:

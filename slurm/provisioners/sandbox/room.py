@@ -19,6 +19,7 @@ from slurm.provisioners.sandbox import linux
 
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 TOP_LINKS = {"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64"}
+KERNEL_SWITCHES = ("sys", "sysrq-trigger", "irq", "bus")
 EMPTY_DIRECTORIES = ("dev", "proc", "sys", "run", "tmp", "root", "home", "mnt", "opt", "srv")
 
 
@@ -64,7 +65,7 @@ def enter_room(room: Room, home: Path) -> str:
     form = _mount_root(room, home, root)
     _mount_devices(root, room.gpu_files)
     linux.mount("proc", str(root / "proc"), "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
-    linux.bind("/sys", str(root / "sys"))
+    _show_kernel(root)
     linux.mount("tmpfs", str(root / "run"), "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "mode=755")
     for name, owner in room.run_directories.items():
         _make_directory(root / "run" / name, owner)
@@ -74,6 +75,18 @@ def enter_room(room: Room, home: Path) -> str:
         write_inside(root, name, text)
     linux.become_root_of(str(root))
     return form
+
+
+def _show_kernel(root: Path) -> None:
+    """/sys, which slurmd reads; and where a root inside is this machine's root, nothing of the kernel to write to."""
+    if os.getuid():
+        linux.bind("/sys", str(root / "sys"))
+        return
+    linux.bind_read_only("/sys", str(root / "sys"))
+    for name in KERNEL_SWITCHES:
+        path = str(root / "proc" / name)
+        if os.path.exists(path):
+            linux.bind_read_only(path, path)
 
 
 def write_inside(root: Path, name: str, text: str) -> None:
