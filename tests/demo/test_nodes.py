@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from console.run.identity import Identity, is_alive
 from tests.demo.console import DemoConsole, until
 from tests.demo.tab import PageOf, Tab
 
@@ -42,7 +44,9 @@ def test_list_shows_every_node_with_both_names_and_what_the_api_says(
         expect(row.locator(".qd-name")).to_have_text(f"{node['machine']} ({node['name']})")
         if node["gpus"]:
             expect(row).to_contain_text(f"/ {node['gpus']}")
-        expect(row).to_contain_text("all")
+        expect(row.locator("[data-label=Partitions]")).to_have_attribute(
+            "title", ", ".join(node["partitions"])
+        )
     expect(tab.row("slinky-0").get_by_role("checkbox")).to_have_count(0)
     tab.expect_sound()
 
@@ -120,20 +124,31 @@ def test_reboot_names_the_jobs_that_it_ends_and_cancelling_ends_none(
     assert [job["state"] for job in running] == ["RUNNING"]
 
 
-def test_rebooted_node_comes_back_with_a_later_boot_and_touches_no_other(
+def slurmd_of(console: DemoConsole, node: str) -> Identity:
+    """The node's own slurmd: `slurmd -D -N NODE`."""
+    [found] = [
+        one
+        for one in console.daemons("slurmd")
+        if node.encode() in Path(f"/proc/{one.pid}/cmdline").read_bytes().split(b"\0")
+    ]
+    return found
+
+
+def test_rebooted_node_comes_back_with_a_new_slurmd_and_touches_no_other(
     console: DemoConsole, page_of: PageOf
 ) -> None:
     console.post("/actions/drain", {"nodes": [QUIET], "reason": "before the reboot"}, by="noor")
     job = console.submit("#SBATCH --nodelist=slinky-3 --gpus=1 --time=5\nsleep 120")
     until(lambda: console.job(job).get("state") == "RUNNING", "a job runs on slinky-3", within_s=20)
     until(lambda: console.node(QUIET)["cpus_allocated"] == 0, f"{QUIET} is empty", within_s=60)
-    before = console.node(QUIET)["boot_at"]
+    before, other = slurmd_of(console, QUIET), slurmd_of(console, "slinky-3")
     tab = page_of("noor").open(f"nodes/{QUIET}/")
     tab.page.get_by_role("link", name="Reboot").click()
     tab.dialog.get_by_role("button", name="Reboot now").click()
-    until(lambda: console.node(QUIET)["boot_at"] != before, "the node booted anew", within_s=30)
+    until(lambda: not is_alive(before), "its slurmd ended")
+    until(lambda: len(console.daemons("slurmd")) == 6, "it has a new one", within_s=20)
     until(lambda: console.node(QUIET)["state"] == "drained", "it stays drained", within_s=20)
-    assert console.job(job)["state"] == "RUNNING"
+    assert console.job(job)["state"] == "RUNNING" and is_alive(other)
     tab.see(".live-body", "reboot", within_s=15)
     console.post("/actions/cancel", {"jobs": [str(job)]})
 
