@@ -127,7 +127,9 @@ class Cluster(models.Model):
 
     @property
     def ref(self) -> ClusterRef:
-        return ClusterRef(self.key, self.slug, self.team.slug, self.region.config, self.ssh_ca)
+        return ClusterRef(
+            self.key, self.slug, self.team.slug, self.region.config, self.ssh_ca, self.region.slug
+        )
 
     @property
     def provisioner(self) -> Provisioner:

@@ -123,7 +123,11 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict with its reason in the user's words."""
+    """A verdict with its reason in the user's words.
+
+    `patient` is a wait that is no fault and has no deadline: jobs still run on nodes that are to go.
+    """
 
     verdict: Verdict
     why: str = ""
+    patient: bool = False

@@ -24,8 +24,9 @@ Say = Callable[[str], None]
 class ClusterRef:
     """Which cluster, for an adapter: `key` is unique for ever and safe as a path and as a DNS label.
 
-    `ssh_ca` is the public key of the cluster's SSH authority, one OpenSSH line: the login node trusts it
-    (`TrustedUserCAKeys`), and a certificate's principal is the login user's name.
+    `region` is the region's `config`; its secrets are sealed under `region_slug`. `ssh_ca` is the public key of the
+    cluster's SSH authority, one OpenSSH line: the login node trusts it (`TrustedUserCAKeys`), and a certificate's
+    principal is the login user's name.
     """
 
     key: str
@@ -33,6 +34,7 @@ class ClusterRef:
     team: str
     region: Mapping[str, object] = field(default_factory=dict)
     ssh_ca: str = ""
+    region_slug: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,17 @@ class Executor(Protocol):
 
 @dataclass(frozen=True)
 class LoginEndpoint:
-    """Where the login node's sshd listens, and the one host key it may show (OpenSSH public key line)."""
+    """Where the login node's sshd listens, and the one host key it may show (OpenSSH public key line).
+
+    `tunnel` is set where no address of it can be reached from the console: what the opener in `settings.TUNNELS` needs
+    to make the connection through the platform. `host` and `port` are then only names.
+    """
 
     host: str
     port: int
     user: str
     host_key: str
+    tunnel: Mapping[str, str] = field(default_factory=dict)
 
 
 class Provisioner(Protocol):
