@@ -104,19 +104,20 @@ def offer(hands: Hands, pod: Thing, enter: Path, log: Path, sshd_port: int, *, o
         envs.append({"name": "SLURM_CONF", "value": f"{LOGIN_DIR}/slurm.conf"})
     known = hands.store.find(EXEC, pod["metadata"]["namespace"], pod["metadata"]["name"])
     if open_:
-        hands.ensure(pod, _of_pod(EXEC, pod, {"execs": [{"local": {"envs": envs}}]}))
+        hands.ensure(pod, of_pod(EXEC, pod, {"execs": [{"local": {"envs": envs}}]}))
     elif known:
         hands.delete(known)
         hands.store.drop(known)
     if component == "login":
         target = {"port": sshd_port, "address": "127.0.0.1"}
-        hands.ensure(pod, _of_pod(PORT_FORWARD, pod, {"forwards": [{"target": target}]}))
+        hands.ensure(pod, of_pod(PORT_FORWARD, pod, {"forwards": [{"target": target}]}))
     if component == "controller":
         files = {"logsFile": str(log), "previousLogsFile": str(log), "follow": False}
-        hands.ensure(pod, _of_pod(LOGS, pod, {"logs": [files]}))
+        hands.ensure(pod, of_pod(LOGS, pod, {"logs": [files]}))
 
 
-def _of_pod(kind: Kind, pod: Thing, spec: Mapping[str, Any]) -> dict[str, Any]:
+def of_pod(kind: Kind, pod: Thing, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """One of kwok's objects, which goes with the pod."""
     about = pod["metadata"]
     owner = {"apiVersion": "v1", "kind": "Pod", "name": about["name"], "uid": about["uid"]}
     metadata = {"name": about["name"], "namespace": about["namespace"], "ownerReferences": [owner]}

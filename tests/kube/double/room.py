@@ -44,6 +44,8 @@ CONTROLLER_DIR, LOGIN_DIR, POD_DIR, VOLUMES_DIR = (
 )
 # Makes $1 a link to $2, in place of an empty directory too.
 LINK = '[ "$(readlink "$1")" = "$2" ] || { mkdir -p "$1" && rmdir "$1" 2>/dev/null; ln -sfn "$2" "$1"; }'
+# kwok has the PATH of who started it, which need not be an image's.
+PATH_LINE = "export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n"
 STOPPING = "slurm-operator: Pod is terminating"
 # What slurmctld prints, its log included.
 CONSOLE = "/var/log/slurm/slurmctld-console.log"
@@ -285,7 +287,7 @@ def _enter_script(prefix: list[str]) -> str:
     The pod's own files are not those that the room's daemons read (`conf.room_conf`), so they lie elsewhere.
     """
     return f"""\
-n=$#
+{PATH_LINE}n=$#
 while [ $n -gt 0 ]; do
   word=$1; shift; n=$((n - 1))
   case $word in {CONTROLLER_DIR}/*) word={POD_DIR}/${{word#{CONTROLLER_DIR}/}} ;; esac
