@@ -8,26 +8,13 @@ from slurm.kube.kinds import CONFIG_MAP, CONTROLLER, LOGIN_SET, NODE_SET, POD, R
 from tests.kube.double.choice import is_ready
 from tests.kube.double.demo import EXTRA_CONF, node_set
 from tests.kube.double.fixture import double as double
+from tests.kube.double.fixture import world as world
 from tests.kube.double.kinds import BUDGET
-from tests.kube.double.operator import Double
 from tests.kube.double.workers import CORDON, COST
 from tests.kube.double.world import World
-from tests.kube.rig.admin import Admin
 
 NOTE = {"annotations": {"example.com/restarted-at": "now"}}
 SCALE_IN = "slurm-operator: Pod ({}/{}) is pending termination for scale-in"
-
-
-@pytest.fixture(scope="module")
-def world(double: Double, kubernetes: Admin, kubeconfig: str) -> Iterator[World]:
-    """Three GPU workers; tests leave them idle."""
-    namespace = kubernetes.add_namespace("double")
-    made = World(double, kubeconfig, namespace)
-    try:
-        made.make(gpus=3)
-        yield made
-    finally:
-        kubernetes.delete_namespace(namespace)
 
 
 @pytest.fixture(autouse=True)

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import asyncssh
+
 from console.errors import Unavailable
 from slurm.kube.kinds import EVENT, NODE_SET, POD, Kind, Thing
 from slurm.provisioners.sandbox.space import run_inside
@@ -23,11 +25,14 @@ class World:
     def __init__(self, double: Double, kubeconfig: str, namespace: str, name: str = "demo") -> None:
         self.double, self.namespace, self.name = double, namespace, name
         self.api = Api(kubeconfig)
+        # Whose certificates the login node trusts.
+        self.authority = asyncssh.generate_private_key("ssh-ed25519")
 
     def make(self, **sizes: Any) -> None:
         """The cluster's resources, all at once, and wait until its workers are idle."""
         self.double.mind(self.namespace)
-        for thing in demo(self.namespace, self.name, **sizes):
+        ca_key = self.authority.export_public_key().decode()
+        for thing in demo(self.namespace, self.name, ca_key=ca_key, **sizes):
             self.api.create(thing)
         count = sizes.get("gpus", 2) + sizes.get("cpus", 0)
         self.until("all workers are idle", lambda: list(self.states().values()).count("idle") == count)
