@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("clusters", "0002_initial"),
+        ("clusters", "0003_region_readiness"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
