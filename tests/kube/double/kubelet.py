@@ -12,9 +12,9 @@ from typing import Any
 
 from slurm.kube.kinds import Kind, Thing
 from slurm.provisioners.sandbox.space import DaemonState, Keeping
+from tests.kube.double import workers
 from tests.kube.double.hands import Hands
 from tests.kube.double.kinds import EXEC, LOGS, PORT_FORWARD
-from tests.kube.double.nodesets import host_of
 from tests.kube.double.room import LOGIN_DIR
 from tests.kube.double.scene import COMPONENT
 
@@ -27,7 +27,7 @@ CRASH = "back-off 10s restarting failed container={} pod={}_{}"
 def daemon_of(pod: Thing) -> str:
     """The daemon behind a pod's main container; empty where there is none."""
     component = pod["metadata"]["labels"][COMPONENT]
-    return f"slurmd-{host_of(pod)}" if component == "worker" else DAEMONS.get(component, "")
+    return f"slurmd-{workers.host_name(pod)}" if component == "worker" else DAEMONS.get(component, "")
 
 
 def is_crashing(daemon: DaemonState | None) -> bool:

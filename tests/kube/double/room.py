@@ -208,7 +208,7 @@ class Room:
     def _as_in_pods(self, spec: Spec, wanted: Wanted) -> Spec:
         """slurmctld with -D, as in containers: a bad file at a reconfigure ends it."""
         if spec.name == "slurmctld":
-            conf = "/nonexistent/slurm.conf" if wanted.crash else f"{CONTROLLER_DIR}/slurm.conf"
+            conf = "/etc/hostname" if wanted.crash else f"{CONTROLLER_DIR}/slurm.conf"
             return replace(spec, argv=("/usr/sbin/slurmctld", "-D", "-f", conf), pidfile=None, log=CONSOLE)
         return replace(spec, steps=()) if spec.name == "sshd" else spec
 
