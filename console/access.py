@@ -96,21 +96,20 @@ def team_view(
 def require_staff(user: User | AnonymousUser) -> User:
     """The person, if they are platform staff. Raises Forbidden."""
     if not isinstance(user, User) or not user.is_staff:
-        raise Forbidden(
-            "This is for platform staff.",
-            "Somebody who is can do it for you, or let you in on the admin site.",
-        )
+        why = "This is for platform staff."
+        refusals.note(user, None, "platform pages", why)
+        raise Forbidden(why, "Somebody who is can do it for you, or let you in on the admin site.")
     return user
 
 
 def staff_view(
-    view: Callable[Concatenate[HttpRequest, User, P], HttpResponse],
-) -> Callable[..., HttpResponse]:
+    view: Callable[Concatenate[HttpRequest, User, P], R],
+) -> Callable[..., R]:
     """Give the view the person, who is platform staff."""
 
     @declares(STAFF)
     @wraps(view)
-    def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> R:
         return view(request, require_staff(request.user), *args, **kwargs)
 
     return guarded

@@ -12,14 +12,13 @@ from django.utils import timezone
 from console import events
 from console.counters import count
 from console.models import Event, Team, User
-from console.roles import Action
 
 VERB = "door"
 MOST_A_MINUTE = 10
 
 
-def note(user: User | AnonymousUser, team: Team, action: Action, why: str, *, cluster: str = "") -> None:
-    """Write down that `user` asked for `action` in `team` in vain. Nobody's request is not written down."""
+def note(user: User | AnonymousUser, team: Team | None, what: str, why: str, *, cluster: str = "") -> None:
+    """Write down that `user` asked for `what` (an action, mostly) in vain. Nobody's request is not written down."""
     if not isinstance(user, User):
         return
     attempts = _attempts(user)
@@ -27,7 +26,7 @@ def note(user: User | AnonymousUser, team: Team, action: Action, why: str, *, cl
         return
     many = {"attempts": attempts} if attempts > MOST_A_MINUTE else {}
     events.record(
-        VERB, by=user, team=team, cluster=cluster, target=action.value, outcome="refused",
+        VERB, by=user, team=team, cluster=cluster, target=what, outcome="refused",
         detail={"reason": why, **many},
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.db import ProgrammingError, connection, transaction
 
 from console import events, refusals, sink
-from console.access import membership_for
+from console.access import membership_for, require_staff
 from console.audit import verify
 from console.errors import Forbidden, Missing
 from console.models import Event, Team, User
@@ -272,6 +272,13 @@ def test_stranger_at_the_door_is_written_down(cast: Cast) -> None:
             membership_for(cast.dee, team, Action.VIEW)
     event = Event.objects.get()
     assert (event.who, event.team_slug, event.detail["reason"]) == ("dee", "research", "Not in the team.")
+
+
+def test_person_who_is_no_staff_is_written_down(cast: Cast) -> None:
+    with pytest.raises(Forbidden):
+        require_staff(cast.ada.user)
+    event = Event.objects.get()
+    assert (event.who, event.team, event.target, event.outcome) == ("ada", None, "platform pages", "refused")
 
 
 def test_refused_page_of_a_cluster_names_the_cluster(cast: Cast, client) -> None:
