@@ -4,11 +4,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from slurm.kube.kinds import CONFIG_MAP, CONTROLLER, LOGIN_SET, NODE_SET, POD, REST_API, SECRET, SERVICE
+from slurm.kube.kinds import (
+    CONFIG_MAP,
+    CONTROLLER,
+    LOGIN_SET,
+    NODE_SET,
+    POD,
+    REST_API,
+    SECRET,
+    SERVICE,
+    Thing,
+)
 from tests.kube.double.choice import is_ready
 from tests.kube.double.demo import EXTRA_CONF, node_set
-from tests.kube.double.fixture import double as double
-from tests.kube.double.fixture import world as world
 from tests.kube.double.kinds import BUDGET
 from tests.kube.double.workers import CORDON, COST
 from tests.kube.double.world import World
@@ -80,8 +88,7 @@ def test_an_annotation_on_a_resource_replaces_its_pods(
 ) -> None:
     before = world.uids(component)
     world.patch(kind, name, {"metadata": NOTE})  # type: ignore[arg-type]
-    world.until("another pod", lambda: not set(before.values()) & set(world.uids(component).values()))
-    world.until("it is ready", lambda: is_ready(world.pod(component)))
+    world.until("another pod is ready", lambda: is_new(world.pods(component), set(before.values())))
     world.until("Slurm answers", world.states)
 
 
@@ -265,6 +272,10 @@ def test_a_node_set_without_its_controller_is_left_alone(world: World) -> None:
     world.until("it says so", lambda: world.events("ControllerRefFailed"))
     assert not [name for name in world.workers() if "lost" in name]
     world.api.delete(world.get(NODE_SET, "other-lost"))
+
+
+def is_new(pods: list[Thing], before: set[str]) -> bool:
+    return len(pods) == 1 and pods[0]["metadata"]["uid"] not in before and is_ready(pods[0])
 
 
 def conditions(pod: object) -> set[str]:

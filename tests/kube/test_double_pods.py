@@ -4,7 +4,6 @@ import asyncio
 import base64
 import socket
 import time
-from collections.abc import Iterator
 
 import asyncssh
 import pytest
@@ -12,26 +11,16 @@ import pytest
 from clusters.provisioner import Completed
 from console.errors import Unavailable
 from slurm.executors.pod import PodExecutor
-from slurm.kube.access import read_kubeconfig
 from slurm.kube.client import Kube
 from slurm.kube.kinds import CLAIM, CONFIG_MAP, CONTROLLER, LOGIN_SET, NODE_SET, POD, SECRET, SERVICE
 from tests.kube.double.choice import is_ready
 from tests.kube.double.demo import EXTRA_CONF, demo, thing
-from tests.kube.double.fixture import double as double
-from tests.kube.double.fixture import world as world
 from tests.kube.double.operator import Double
 from tests.kube.double.world import World
 from tests.kube.rig.admin import Admin
 from tests.kube.test_double import waiting
 
 CONF = "/etc/slurm/slurm.conf"
-
-
-@pytest.fixture(scope="module")
-def kube(kubeconfig: str) -> Iterator[Kube]:
-    made = Kube(read_kubeconfig(kubeconfig))
-    yield made
-    made.close()
 
 
 @pytest.fixture
