@@ -35,7 +35,7 @@ class World:
         for thing in demo(self.namespace, self.name, ca_key=ca_key, **sizes):
             self.api.create(thing)
         count = sizes.get("gpus", 2) + sizes.get("cpus", 0)
-        self.until("all workers are idle", lambda: list(self.states().values()).count("idle") == count)
+        self.until("all workers are idle", lambda: list(self.states().values()).count("idle") == count, 180.0)
 
     # Kubernetes
 
