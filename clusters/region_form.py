@@ -126,5 +126,6 @@ class RegionForm(forms.Form):
 def _in_words(field: forms.Field, value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    choices = dict(field.choices) if isinstance(field, forms.ChoiceField) else {}
-    return str(choices.get(value, value))
+    if isinstance(field, forms.ChoiceField):
+        return next((str(label) for choice, label in field.widget.choices if choice == value), str(value))
+    return str(value)
