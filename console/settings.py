@@ -171,7 +171,10 @@ CELERY_BEAT_SCHEDULE = {
 }
 
 PROVISIONERS = {"sandbox": "slurm.provisioners.sandbox.adapter.Sandbox"}
-PLATFORMS = {"sandbox": "slurm.provisioners.sandbox.platform.SandboxPlatform"}
+PLATFORMS = {
+    "sandbox": "slurm.provisioners.sandbox.platform.SandboxPlatform",
+    "slinky": "slurm.provisioners.slinky.platform.SlinkyPlatform",
+}
 # How login nodes without an address are reached, by `LoginEndpoint.tunnel["kind"]`.
 TUNNELS = {"kube": "slurm.provisioners.slinky.tunnel.open_tunnel"}
 RECORDERS = ["clusters.watch.record", "slurm.watch.record"]
