@@ -23,7 +23,7 @@ from slurm.provisioners.sandbox.layout import (
     write_daemons,
     write_slurm_files,
 )
-from slurm.provisioners.sandbox.refusals import problems_in
+from slurm.refusals import problems_in
 from slurm.provisioners.sandbox.shadow import shadow_check
 from slurm.provisioners.sandbox.space import (
     keeper_pid,
