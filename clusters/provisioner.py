@@ -14,27 +14,11 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from clusters.observation import Judgement, Observation
+from clusters.ref import ClusterRef as ClusterRef
 from clusters.spec import ClusterSpec
 from console.errors import Problem
 
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class ClusterRef:
-    """Which cluster, for an adapter: `key` is unique for ever and safe as a path and as a DNS label.
-
-    `region` is the region's `config`; its secrets are sealed under `region_slug`. `ssh_ca` is the public key of the
-    cluster's SSH authority, one OpenSSH line: the login node trusts it (`TrustedUserCAKeys`), and a certificate's
-    principal is the login user's name.
-    """
-
-    key: str
-    name: str
-    team: str
-    region: Mapping[str, object] = field(default_factory=dict)
-    ssh_ca: str = ""
-    region_slug: str = ""
 
 
 @dataclass(frozen=True)

@@ -87,18 +87,20 @@ class ClusterSpec:
         return next((group for group in self.groups if group.name == name), None)
 
     @property
-    def platform_partitions(self) -> tuple[PartitionSpec, ...]:
-        """`all`, one for each group, and those the region declares. `all` is default unless an own one is."""
+    def group_partitions(self) -> tuple[PartitionSpec, ...]:
+        """`all`, one for each group, and those the region declares, where their group has nodes. `nodes` is the
+        group's name, or `ALL`. `all` is default unless an own one is."""
         own_default = any(partition.default for partition in self.partitions)
         everything = PartitionSpec(name="all", nodes="ALL", default=not own_default)
-        groups = {g.name: PartitionSpec(name=g.name, nodes=_bracket(g)) for g in self.groups if g.ordinals}
-        declared = (
-            replace(partition, nodes=groups[partition.nodes].nodes)
-            if partition.nodes in groups
-            else partition
-            for partition in self.region_partitions
-        )
-        return (everything, *groups.values(), *declared)
+        names = [group.name for group in self.groups if group.ordinals]
+        declared = (partition for partition in self.region_partitions if partition.nodes in names)
+        return (everything, *(PartitionSpec(name=name, nodes=name) for name in names), *declared)
+
+    @property
+    def platform_partitions(self) -> tuple[PartitionSpec, ...]:
+        """The same with each group's nodes written out."""
+        nodes = {group.name: _bracket(group) for group in self.groups if group.ordinals}
+        return tuple(replace(p, nodes=nodes.get(p.nodes, p.nodes)) for p in self.group_partitions)
 
     def with_partitions(self, partitions: tuple[PartitionSpec, ...]) -> "ClusterSpec":
         return replace(self, partitions=partitions)

@@ -56,12 +56,16 @@ class UserPart:
     problems: tuple[Problem, ...] = ()
 
 
-def render_conf(spec: ClusterSpec, platform_head: str = "") -> RenderedConf:
-    """The whole file. Same spec and head, same text. Raises ValueError for a value that could break out."""
+def render_conf(
+    spec: ClusterSpec, platform_head: str = "", partitions: Iterable[PartitionSpec] | None = None
+) -> RenderedConf:
+    """The whole file. Same arguments, same text. `partitions` stand in for the spec's where a platform writes them
+    another way. Raises ValueError for a value that could break out."""
     head = _lines(platform_head)
     mine = user_lines(spec.slurm_conf)
     above = [*head, BEGIN]
-    lines = [*above, *mine, END, *partition_lines(spec)]
+    below = partition_lines(spec) if partitions is None else [partition_line(one) for one in partitions]
+    lines = [*above, *mine, END, *below]
     return RenderedConf("\n".join(lines) + "\n", len(above) + 1, len(above) + len(mine))
 
 

@@ -7,7 +7,7 @@ have 40 characters, and `slurm-workers-<name>` and `<name>-controller-0` are DNS
 
 from dataclasses import dataclass
 
-from clusters.provisioner import ClusterRef
+from clusters.ref import ClusterRef
 
 _SLUG_CHARACTERS = 13
 MANAGED_BY = "app.kubernetes.io/managed-by"
@@ -22,6 +22,11 @@ class Names:
 
     namespace: str
     base: str
+
+    @property
+    def key(self) -> str:
+        """The cluster's key, which holds no hyphen."""
+        return self.base.rpartition("-")[2]
 
     @property
     def controller_set(self) -> str:

@@ -38,6 +38,7 @@ class Database:
     port: int = 3306
     username: str = "slurm"
     image: str = "docker.io/library/mariadb:11.8"
+    size: str = "8Gi"
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,14 @@ class Toleration:
 class RegionSettings:
     """`in_cluster` takes the service account of the pod that the console runs in, instead of a kubeconfig.
 
-    `images` is the registry folder with the operator's images; an Image's `source` is their tag
+    `images` is the registry folder with the operator's images; their tag is the spec's Slurm version and `image_suffix`
     (`26.05-ubuntu24.04`). `storage_class` empty is the cluster's default. `gpu_selector` picks the machines with GPUs.
     """
 
     in_cluster: bool = False
     namespace_prefix: str = "quarterdeck"
     images: str = IMAGES
+    image_suffix: str = "-ubuntu24.04"
     log_image: str = "docker.io/library/alpine:3.22"
     storage_class: str = ""
     state_size: str = "4Gi"
