@@ -23,6 +23,10 @@ from slurm.kube.kinds import (
     Kind,
     Thing,
 )
+from slurm.provisioners.slinky.design import ACCOUNTING as ACCOUNTING_PART
+from slurm.provisioners.slinky.design import CONTROLLER as CONTROLLER_PART
+from slurm.provisioners.slinky.design import LOGIN as LOGIN_PART
+from slurm.provisioners.slinky.design import REST_API as REST_API_PART
 from slurm.provisioners.slinky.names import CLUSTER_LABEL, Names
 from slurm.provisioners.slinky.pods import WORKER, Worker, component_of, machine_of, name_of, worker_of
 
@@ -55,6 +59,7 @@ class Scene:
     rest_deployment: Thing | None = None
     login_deployment: Thing | None = None
     running_conf: Thing | None = None
+    note: Thing | None = None
     node_sets: tuple[Thing, ...] = ()
     pods: tuple[Thing, ...] = ()
     events: tuple[Thing, ...] = ()
@@ -70,8 +75,30 @@ class Scene:
         return next((pod for pod in self.pods if name_of(pod) == self.names.controller_pod), None)
 
     @property
+    def worker_pods(self) -> tuple[Thing, ...]:
+        return tuple(pod for pod in self.pods if component_of(pod) == WORKER)
+
+    @property
     def workers(self) -> tuple[Worker, ...]:
-        return tuple(worker_of(pod) for pod in self.pods if component_of(pod) == WORKER)
+        return tuple(worker_of(pod) for pod in self.worker_pods)
+
+    @property
+    def resources(self) -> tuple[Thing, ...]:
+        """The operator's resources that are there."""
+        found = (self.accounting, self.controller, self.rest, self.login, *self.node_sets)
+        return tuple(thing for thing in found if thing is not None)
+
+    @property
+    def workloads(self) -> dict[str, Thing]:
+        """What the operator made of them, by part; of a group its NodeSet itself."""
+        made = {
+            ACCOUNTING_PART: self.accounting_set,
+            CONTROLLER_PART: self.controller_set,
+            REST_API_PART: self.rest_deployment,
+            LOGIN_PART: self.login_deployment,
+            **{self.group_of(name_of(one)): one for one in self.node_sets},
+        }
+        return {part: thing for part, thing in made.items() if thing is not None}
 
     def group_of(self, node_set: str) -> str:
         """The group whose NodeSet it is."""
@@ -82,10 +109,10 @@ class Scene:
         return {self.group_of(name_of(one)): int(one["spec"].get("replicas", 1)) for one in self.node_sets}
 
 
-def read_scene(reads: Reads, names: Names, key: str, *, events: bool = True) -> Scene:
+def read_scene(reads: Reads, names: Names) -> Scene:
     """About a dozen requests when `reads` is the API itself. Raises what that raises."""
     space = names.namespace
-    pods = _pods(reads, names, key)
+    pods = _pods(reads, names)
     used = {machine_of(pod) for pod in pods} - {""}
     return Scene(
         names=names,
@@ -99,9 +126,10 @@ def read_scene(reads: Reads, names: Names, key: str, *, events: bool = True) -> 
         rest_deployment=reads.find(DEPLOYMENT, names.rest_deployment, space),
         login_deployment=reads.find(DEPLOYMENT, names.login, space),
         running_conf=reads.find(CONFIG_MAP, names.running_conf, space),
+        note=reads.find(CONFIG_MAP, names.note, space),
         node_sets=_node_sets(reads, names),
         pods=pods,
-        events=reads.list(EVENT, space, fields="type=Warning").items if events else (),
+        events=reads.list(EVENT, space, fields="type=Warning").items,
         machines=_machines(reads, used),
     )
 
@@ -110,9 +138,9 @@ def _node_sets(reads: Reads, names: Names) -> tuple[Thing, ...]:
     return _called_after(reads.list(NODE_SET, names.namespace).items, names)
 
 
-def _pods(reads: Reads, names: Names, key: str) -> tuple[Thing, ...]:
+def _pods(reads: Reads, names: Names) -> tuple[Thing, ...]:
     """By the cluster's label, which the operator copies from its CRs onto every pod."""
-    return reads.list(POD, names.namespace, labels=f"{CLUSTER_LABEL}={key}").items
+    return reads.list(POD, names.namespace, labels=f"{CLUSTER_LABEL}={names.key}").items
 
 
 def _called_after(things: Iterable[Thing], names: Names) -> tuple[Thing, ...]:

@@ -25,13 +25,15 @@ class Standing:
     """Where the cluster stands. `workers` and `replicas` are by group.
 
     `nodes` are Slurm's own records, None while no controller answers. `named` are the nodes that the partitions of the
-    configuration name that the controller is known to run with, None while that is not known.
+    configuration name that the controller is known to run with, None while that is not known. `is_blank` is a
+    controller that does not start because it has lost its records of nodes that partitions name.
     """
 
     workers: Mapping[str, tuple[Worker, ...]] = field(default_factory=dict)
     replicas: Mapping[str, int] = field(default_factory=dict)
     nodes: tuple[NodeSeen, ...] | None = None
     named: frozenset[str] | None = None
+    is_blank: bool = False
 
 
 @dataclass(frozen=True)
@@ -39,13 +41,14 @@ class Stage:
     """What to write now.
 
     `known` are the nodes that partitions may name; `replicas` the size of each group's NodeSet; `going` the nodes that
-    must be the ones to go when it shrinks; `costs` pods whose deletion cost is to be changed; `forgotten` Slurm's
+    must be the ones to go when it shrinks, `is_clear` that no partition names them any more; `costs` pods whose deletion cost is to be changed; `forgotten` Slurm's
     records of nodes that are gone; `freed` nodes whose drain is over; `unneeded` groups whose NodeSet can be deleted.
     """
 
     known: frozenset[str]
     replicas: Mapping[str, int]
     going: tuple[str, ...] = ()
+    is_clear: bool = False
     costs: Mapping[str, int] = field(default_factory=dict)
     forgotten: tuple[str, ...] = ()
     freed: tuple[str, ...] = ()
@@ -64,13 +67,17 @@ def stage_of(spec: ClusterSpec, standing: Standing) -> Stage:
     steps = {group: step_of(spec, standing, group) for group in groups_of(spec, standing)}
     going = tuple(f"{group}-{n}" for group, step in steps.items() for n in sorted(step.going))
     may_go = standing.named is not None and standing.named.isdisjoint(going)
+    costs = _costs(standing, frozenset(going) if may_go else frozenset())
+    # The operator may see a NodeSet's new size before the pods' costs, so these have to be there by then.
+    may_shrink = may_go and not costs
     now = {group: standing.replicas.get(group, 0) for group in steps}
-    replicas = {g: now[g] if step.going and not may_go else step.size for g, step in steps.items()}
+    replicas = {g: now[g] if step.going and not may_shrink else step.size for g, step in steps.items()}
     return Stage(
         known=known_nodes(standing) & frozenset(spec.node_names),
         replicas=replicas,
         going=going,
-        costs=_costs(standing, frozenset(going) if may_go else frozenset()),
+        is_clear=may_go,
+        costs=costs,
         forgotten=_forgotten(spec, standing),
         freed=_freed(spec, standing, going),
         unneeded=tuple(g for g in steps if spec.group(g) is None and not standing.workers.get(g) and not now[g]),
@@ -84,6 +91,8 @@ def groups_of(spec: ClusterSpec, standing: Standing) -> tuple[str, ...]:
 
 def known_nodes(standing: Standing) -> frozenset[str]:
     """The nodes of which Slurm has a record. While no controller answers: those that the operator saw in it."""
+    if standing.is_blank:
+        return frozenset()
     if standing.nodes is not None:
         return frozenset(node.name for node in standing.nodes)
     return frozenset(w.slurm for workers in standing.workers.values() for w in workers if w.knows_slurm)

@@ -12,7 +12,7 @@ from clusters.hostlist import expand
 from clusters.observation import JobSeen, Judgement, NodeSeen, PartState, Verdict
 from clusters.spec import ClusterSpec
 from slurm.kube.kinds import Thing
-from slurm.provisioners.slinky.crash import Crash, crash_of, crash_words
+from slurm.provisioners.slinky.crash import Crash, crash_words
 from slurm.provisioners.slinky.events import Warned, first_about, is_frozen
 from slurm.provisioners.slinky.pods import (
     IMAGE_REASONS,
@@ -45,20 +45,23 @@ IDLE_OPERATOR = "Is slurm-operator running in this region?"
 class Look:
     """Everything that a verdict goes by.
 
-    `due` is what an apply would write now, as sentences; `running` is None when the controller could not be asked, and
-    `silence` then says why. `log` fetches the controller's last lines.
+    `crash` and `log` are how the controller last ended and its last words, if it is down. `running` is None when it
+    could not be asked, and `silence` then says why. `due` is what an apply would write now, as sentences; `held` is
+    what must happen before the rest may be written.
     """
 
     spec: ClusterSpec
     scene: Scene
     standing: Standing
     stage: Stage
-    due: tuple[str, ...]
+    crash: Crash | None
+    log: tuple[str, ...]
     running: Running | None
     silence: str
     warned: tuple[Warned, ...]
     now: datetime
-    log: Callable[[], tuple[str, ...]] = tuple
+    due: tuple[str, ...] = ()
+    held: str = ""
 
     @property
     def written(self) -> str:
@@ -77,19 +80,18 @@ def _absent(look: Look) -> Judgement | None:
 
 
 def _crashed(look: Look) -> Judgement | None:
-    crash = crash_of(look.scene)
-    if crash is None or not _operator_has_conf(look):
+    crash = look.crash
+    if crash is None or look.standing.is_blank or not _operator_has_conf(look):
         return None
     if not crash.by_this_file:
         return _again("The controller fell over with its last file; its pod is made anew with the present one.")
-    words = crash_words(look.log(), look.written, crash)
+    words = crash_words(look.log, look.written, crash)
     return Judgement(Verdict.HOPELESS, words) if words else None
 
 
 def must_renew_controller(look: Look) -> bool:
     """Whether the controller's pod is to be made anew: it hangs in a crash that is not its present file's."""
-    crash: Crash | None = crash_of(look.scene)
-    return crash is not None and not crash.by_this_file and _operator_has_conf(look)
+    return look.crash is not None and not look.crash.by_this_file and _operator_has_conf(look)
 
 
 def _operator_has_conf(look: Look) -> bool:
@@ -275,6 +277,10 @@ def _is_lost(node: NodeSeen) -> bool:
     return node.state.base in LOST and not node.reason
 
 
+def _held(look: Look) -> Judgement | None:
+    return _waiting(f"Waiting for {look.held}.") if look.held else None
+
+
 def _done(look: Look) -> Judgement:
     return Judgement(Verdict.DONE)
 
@@ -290,6 +296,7 @@ CHECKS: tuple[Callable[[Look], Judgement | None], ...] = (
     _gone,
     _rolled_out,
     _fit,
+    _held,
     _done,
 )
 
