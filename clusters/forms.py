@@ -5,8 +5,10 @@ from collections.abc import Iterable, Sequence
 
 from django import forms
 
+from clusters.hostlist import HostlistError, expand
 from clusters.models import Cluster, Image, Plan, Region
 from clusters.order import Order
+from clusters.scaling import misfits
 from clusters.spec import CPU_GROUP, GPU_GROUP, ClusterSpec
 from console.errors import Problem
 from console.numbers import typed_number
@@ -121,9 +123,16 @@ def _next_name(cluster: Cluster) -> str:
 
 
 class ScaleForm(forms.Form):
-    """A count for each group of `spec`."""
+    """A count for each group of `spec`, and which nodes go when it is fewer."""
 
     base = forms.IntegerField(widget=forms.HiddenInput)
+    leaving = forms.CharField(
+        required=False,
+        max_length=4000,
+        label="Nodes that go",
+        help_text="When there are to be fewer: for example slinky-1. Left empty, those with the highest numbers go.",
+        widget=forms.TextInput(attrs={"class": "mono", "autocomplete": "off", "spellcheck": "false"}),
+    )
 
     def __init__(self, *args: object, spec: ClusterSpec, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
@@ -149,3 +158,21 @@ class ScaleForm(forms.Form):
             for group in self.spec.groups
         }
         return {name: number for name, number in typed.items() if number is not None}
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The named nodes; none while what is typed is no list of hosts."""
+        try:
+            return expand(str(self["leaving"].value() or "").replace(" ", ""))
+        except HostlistError:
+            return ()
+
+    def clean_leaving(self) -> str:
+        typed = str(self.cleaned_data["leaving"]).replace(" ", "")
+        try:
+            problems = list(misfits(self.spec, self.counts, expand(typed)))
+        except HostlistError as error:
+            raise forms.ValidationError(f"{error}.") from error
+        if problems:
+            raise forms.ValidationError([f"{one.message} {one.hint}" for one in problems])
+        return typed

@@ -1,15 +1,43 @@
-"""How many nodes a group has: up takes the next ordinals, down lets the highest go. Pure."""
+"""How many nodes a group has, and which ones. Pure.
 
-from collections.abc import Mapping
+Growth takes the lowest free numbers, as Slinky's operator does; when a group shrinks the highest go, unless others are
+chosen. Numbers may so have gaps.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from itertools import count, islice
 
 from clusters.spec import ClusterSpec, NodeGroup
+from console.errors import Problem
 
 
-def rescale(spec: ClusterSpec, counts: Mapping[str, int]) -> ClusterSpec:
-    """`spec` with as many nodes in each named group; groups that `counts` leaves out stay as they are."""
-    groups = tuple(_resized(group, counts.get(group.name, len(group.ordinals))) for group in spec.groups)
-    return replace(spec, groups=groups)
+def rescale(spec: ClusterSpec, counts: Mapping[str, int], leaving: Collection[str] = ()) -> ClusterSpec:
+    """`spec` with as many nodes in each named group; groups that `counts` leaves out stay as they are.
+
+    Of nodes that go those named in `leaving` go first. What they cannot mean is for `misfits` to say.
+    """
+    groups = (
+        _resized(group, counts.get(group.name, len(group.ordinals)), frozenset(leaving))
+        for group in spec.groups
+    )
+    return replace(spec, groups=tuple(groups))
+
+
+def misfits(
+    spec: ClusterSpec, counts: Mapping[str, int], leaving: Collection[str], path: str = "leaving"
+) -> Iterator[Problem]:
+    """Why the chosen nodes do not fit the counts: one problem for nodes that are not there, one for each group."""
+    if unknown := [name for name in leaving if name not in spec.node_names]:
+        yield Problem(
+            path, f"The cluster has no node {', '.join(unknown[:3])}.", "The Nodes page lists them all."
+        )
+    for group in spec.groups:
+        going = len(group.ordinals) - counts.get(group.name, len(group.ordinals))
+        chosen = sum(name in leaving for name in group.node_names)
+        if chosen > max(going, 0):
+            words = f"{chosen} of {group.name} are chosen to go, but its number goes down by {max(going, 0)}."
+            yield Problem(path, words, f"Set the number of {group.name} to {len(group.ordinals) - chosen}.")
 
 
 def leaving(before: ClusterSpec, after: ClusterSpec) -> tuple[str, ...]:
@@ -23,10 +51,10 @@ def coming(before: ClusterSpec, after: ClusterSpec) -> tuple[str, ...]:
     return leaving(after, before)
 
 
-def _resized(group: NodeGroup, count: int) -> NodeGroup:
-    have = tuple(sorted(group.ordinals))
-    count = max(0, count)
-    if count <= len(have):
-        return replace(group, ordinals=have[:count])
-    first = have[-1] + 1 if have else 0
-    return replace(group, ordinals=have + tuple(range(first, first + count - len(have))))
+def _resized(group: NodeGroup, wanted: int, chosen: Collection[str]) -> NodeGroup:
+    more = max(0, wanted) - len(group.ordinals)
+    if more >= 0:
+        free = (n for n in count() if n not in group.ordinals)
+        return replace(group, ordinals=tuple(sorted([*group.ordinals, *islice(free, more)])))
+    first_to_go = sorted(group.ordinals, key=lambda n: (f"{group.name}-{n}" in chosen, n), reverse=True)
+    return replace(group, ordinals=tuple(sorted(first_to_go[-more:])))

@@ -19,7 +19,7 @@ from clusters.api.serializers import (
 from clusters.lifecycle import Status
 from clusters.models import Change, Cluster
 from clusters.order import Order, spec_for
-from clusters.scaling import rescale
+from clusters.scaling import misfits, rescale
 from console.access import SIGNED_IN
 from console.errors import Problem, Rejected
 from console.models import Team
@@ -125,9 +125,17 @@ class Delete(ClusterAction):
 
 
 class ScaleSerializer(serializers.Serializer[Any]):
-    """How many workers each group should have; a group left out stays. The next ordinals come, the highest go."""
+    """How many workers each group should have; a group left out stays. New ones take the lowest free numbers; when
+    there are to be fewer, those in `leaving` go, and then the ones with the highest numbers."""
 
     groups = serializers.DictField(child=serializers.IntegerField(min_value=0, max_value=5000))
+    leaving = serializers.ListField(
+        child=serializers.CharField(max_length=64),
+        max_length=5000,
+        required=False,
+        default=list,
+        help_text="Slurm names of nodes that are to go, such as slinky-1.",
+    )
     base = serializers.IntegerField(min_value=1, help_text="The revision you looked at.")
 
 
@@ -144,7 +152,9 @@ class Scale(ClusterAction):
             known = ", ".join(group.name for group in spec.groups)
             problems = (Problem(f"groups.{name}", f"There is no group {name}, only {known}.") for name in unknown)
             raise Rejected(f"{cluster} was not scaled.", tuple(problems))
-        spec = rescale(spec, data["groups"])
+        if misfit := tuple(misfits(spec, data["groups"], data["leaving"])):
+            raise Rejected(f"{cluster} was not scaled.", misfit)
+        spec = rescale(spec, data["groups"], data["leaving"])
         return self.answer(
             changes.propose(self.door.cluster, spec, base=data["base"], by=self.door.membership)
         )

@@ -33,7 +33,7 @@ def scale(request: HttpRequest, door: Door) -> HttpResponse:
     typed = request.POST if request.method == "POST" else {**request.GET.dict(), "base": base}
     counts = {group.name: len(group.ordinals) for group in spec.groups}
     form = ScaleForm({**counts, **_single(typed)}, spec=spec)
-    new_spec = rescale(spec, form.counts)
+    new_spec = rescale(spec, form.counts, form.chosen)
     context = {
         **_about(door),
         "form": form,

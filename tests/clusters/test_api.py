@@ -7,7 +7,7 @@ from clusters.lifecycle import Status
 from clusters.models import Change, Cluster
 from console.models import User
 from console.tokens import make_token
-from tests.cast import Cast, person, the_cast, the_region, tiny_cluster
+from tests.cast import Cast, person, the_cast, the_region, tiny_cluster, tiny_spec
 
 PROBLEM = "application/problem+json"
 CLUSTERS = "/api/v1/teams/research/clusters"
@@ -123,6 +123,15 @@ def test_scale_of_an_unknown_group_names_it(ada: Script, cast: Cast) -> None:
     answer = ada.post(f"{CLUSTERS}/tiny/actions/scale", {"groups": {"slinkee": 3}, "base": 1})
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["path"] == "groups.slinkee"
+
+
+def test_scale_takes_away_the_chosen_nodes(ada: Script, cast: Cast) -> None:
+    cluster = tiny_cluster(cast.team, spec=tiny_spec(nodes=3))
+    body = {"groups": {"slinky": 2}, "leaving": ["slinky-1", "slinky-2"], "base": 1}
+    refused = ada.post(f"{CLUSTERS}/tiny/actions/scale", body)
+    assert refused.status_code == 422 and refused.json()["errors"][0]["path"] == "leaving"
+    assert ada.post(f"{CLUSTERS}/tiny/actions/scale", {**body, "leaving": ["slinky-1"]}).status_code == 202
+    assert cluster.changes.get(number=1).revision.parsed.groups[0].ordinals == (0, 2)
 
 
 def test_terminated_cluster_refuses_to_scale_and_says_why(ada: Script, cast: Cast) -> None:

@@ -7,7 +7,6 @@ from django.test import Client
 
 from clusters.lifecycle import Status
 from clusters.models import Cluster, Region
-from clusters.scaling import coming, leaving, rescale
 from tests.clusters.test_pages import CLUSTER, page, signed_in, words
 from tests.seed import KEY, Seed, seed
 
@@ -100,19 +99,30 @@ def test_operator_cannot_open_the_form(seeded: Seed) -> None:
     assert "you need to be admin" in page(signed_in(seeded, "ops"), NEW, status=403)
 
 
-def test_rescaling_up_takes_the_next_ordinals_and_down_the_highest(seeded: Seed) -> None:
-    spec = seeded.cluster.spec
-    more = rescale(spec, {"slinky": 6})
-    assert coming(spec, more) == ("slinky-4", "slinky-5") and leaving(spec, more) == ()
-    less = rescale(more, {"slinky": 2, "cpu-workers": 1})
-    assert leaving(more, less) == ("slinky-2", "slinky-3", "slinky-4", "slinky-5", "cpu-workers-1")
-    assert rescale(spec, {}) == spec
-
-
 def test_scale_dialog_names_the_jobs_on_nodes_that_go(ada: Client) -> None:
     text = words(page(ada, f"{CLUSTER}scale/?slinky=3"))
     assert "slinky-3 after they are drained" in text and "4131 eval-sweep" in text
     assert "4127" not in text
+
+
+def test_the_nodes_that_go_can_be_chosen(ada: Client, seeded: Seed) -> None:
+    text = words(page(ada, f"{CLUSTER}scale/?slinky=3&leaving=slinky-2"))
+    assert "slinky-2 after they are drained" in text and "slinky-3" not in text
+    typed = {"slinky": "3", "cpu-workers": "2", "base": "2", "leaving": "slinky-2"}
+    assert ada.post(f"{CLUSTER}scale/", typed, headers=IN_DIALOG).headers["HX-Redirect"] == f"{CLUSTER}changes/4/"
+    assert seeded.cluster.changes.get(number=4).revision.parsed.groups[0].ordinals == (0, 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [("slinky-9", "The cluster has no node slinky-9."), ("slinky-[0-1]", "2 of slinky are chosen"), ("a[", "“a[”")],
+)
+def test_nodes_that_cannot_be_meant_are_said_at_their_field(
+    ada: Client, seeded: Seed, chosen: str, said: str
+) -> None:
+    typed = {"slinky": "3", "cpu-workers": "2", "base": "2", "leaving": chosen}
+    html = ada.post(f"{CLUSTER}scale/", typed, headers=IN_DIALOG).content.decode()
+    assert said in words(html) and seeded.cluster.changes.count() == 3
 
 
 def test_scaling_proposes_a_change_and_follows_it(ada: Client, seeded: Seed) -> None:

@@ -21,7 +21,10 @@ Restarts = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Design:
-    """`known` are the nodes that Slurm has records of: own partitions name no others. None means all of the spec's."""
+    """`known` are the nodes that Slurm has records of: own partitions name no others. None means all of the spec's.
+
+    `replicas` are the sizes of NodeSets, by group, at a stage of a change; of others it is the number of their nodes.
+    """
 
     spec: ClusterSpec
     names: Names
@@ -29,6 +32,7 @@ class Design:
     settings: RegionSettings
     restarts: Restarts = field(default_factory=dict)
     known: Set[str] | None = None
+    replicas: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def controller_ref(self) -> dict[str, str]:

@@ -17,14 +17,14 @@ AT_ONCE = 4
 def node_set(design: Design, group: NodeGroup) -> Thing:
     """Slurm calls its nodes `<group>-<ordinal>`, by the host name's prefix, and the NodeSet itself `<group>`.
 
-    `replicas` is their number; which ordinals they have is for `order` to bring about.
+    Which ordinals they have is for the stages of a change to bring about.
     """
     return design.thing(
         NODE_SET,
         design.names.node_set(group.name),
         spec={
             "controllerRef": design.controller_ref,
-            "replicas": len(group.ordinals),
+            "replicas": design.replicas.get(group.name, len(group.ordinals)),
             "scalingMode": "StatefulSet",
             **_extra_conf(group.shape),
             "partition": {"enabled": False},

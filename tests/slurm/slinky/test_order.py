@@ -1,0 +1,115 @@
+"""In which order objects are written when a cluster comes up, is upgraded and ends."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from slurm.kube.kinds import Thing
+from slurm.provisioners.slinky.order import MAIN, forgot_its_nodes, image_of, next_round, removable, runs
+from slurm.provisioners.slinky.render import render
+from slurm.provisioners.slinky.restarts import part_of
+from tests.slurm.slinky.designs import DEMO, design_of
+
+NAMES = design_of().names
+OLD = render(design_of())
+NEW = render(design_of(replace(DEMO, slurm_version="26.11")))
+PARTS = ("accounting", "controller", "restapi", "slinky", "cpu-workers", "login")
+
+
+def workload(thing: Thing, image: str = "", **status: int) -> Any:
+    """What the operator made of an object, all its pods ready."""
+    count = thing["spec"].get("replicas", 1)
+    ready = {"observedGeneration": 1, "replicas": count, "updatedReplicas": count, "readyReplicas": count}
+    container = {"name": MAIN[thing["kind"]], "image": image or image_of(thing)}
+    if thing["kind"] == "NodeSet":
+        return {**thing, "status": {**ready, **status}}
+    spec = {"replicas": count, "template": {"spec": {"containers": [container]}}}
+    return {"kind": "Child", "metadata": {"generation": 1}, "spec": spec, "status": {**ready, **status}}
+
+
+def ready(things: Iterable[Thing], *parts: str) -> dict[str, Any]:
+    return {part: workload(thing) for thing in things if (part := part_of(thing, NAMES)) in parts}
+
+
+def parts(things: Iterable[Thing]) -> list[str]:
+    return [part for thing in things if (part := part_of(thing, NAMES))]
+
+
+def test_a_new_cluster_is_written_at_once():
+    found = next_round(OLD, (), {}, NAMES)
+    assert found.things == OLD and found.waits_for == ""
+
+
+def test_a_change_without_a_new_image_waits_for_nothing():
+    """Not even where a part is sick: that may be why it is changed."""
+    found = next_round(render(design_of(replace(DEMO, slurm_conf=""))), OLD, {}, NAMES)
+    assert parts(found.things) == list(PARTS) and found.waits_for == ""
+
+
+@pytest.mark.parametrize("done", range(len(PARTS)))
+def test_images_change_one_part_after_the_other(done):
+    live = [new if part_of(new, NAMES) in PARTS[:done] else old for old, new in zip(OLD, NEW, strict=True)]
+    workloads = {**ready(OLD, *PARTS[done:]), **ready(NEW, *PARTS[:done])}
+    found = next_round(NEW, live, workloads, NAMES)
+    assert parts(found.things) == list(PARTS[: done + 1])
+    assert bool(found.waits_for) == (done < len(PARTS) - 1)
+
+
+def test_a_wait_says_for_what():
+    live = [NEW[i] if part_of(NEW[i], NAMES) == "accounting" else OLD[i] for i in range(len(OLD))]
+    found = next_round(NEW, live, ready(OLD, *PARTS), NAMES)
+    assert found.waits_for == "accounting to run 26.11-ubuntu24.04"
+    live = [NEW[i] if part_of(NEW[i], NAMES) != "login" else OLD[i] for i in range(len(OLD))]
+    found = next_round(NEW, live, ready(NEW, "accounting", "controller", "restapi"), NAMES)
+    assert found.waits_for == "the workers of slinky to run 26.11-ubuntu24.04"
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ({}, True),
+        ({"observedGeneration": 0}, False),
+        ({"readyReplicas": 3}, False),
+        ({"updatedReplicas": 2}, False),
+        ({"replicas": 5}, False),
+    ],
+)
+def test_workers_run_their_image_once_all_are_new_and_ready(status, expected):
+    node_set = next(thing for thing in OLD if thing["kind"] == "NodeSet")
+    assert runs(workload(node_set, **status), image_of(node_set), "slurmd") is expected
+
+
+def test_a_child_with_the_old_image_does_not_run_the_new_one():
+    controller = next(thing for thing in OLD if thing["kind"] == "Controller")
+    assert runs(workload(controller), image_of(controller), "slurmctld")
+    assert not runs(workload(controller, image="old:1"), image_of(controller), "slurmctld")
+    assert not runs(None, image_of(controller), "slurmctld")
+
+
+def test_a_cluster_ends_in_an_order_that_ends_no_job_undrained():
+    """RestApi is there as long as a NodeSet is."""
+    live, rounds = OLD, []
+    while gone := removable(live):
+        rounds.append([thing["kind"] for thing in gone])
+        live = tuple(thing for thing in live if thing not in gone)
+    assert [thing["kind"] for thing in live] == ["Namespace"]
+    assert rounds == [
+        ["NodeSet", "NodeSet", "LoginSet"],
+        ["RestApi"],
+        ["Controller"],
+        ["Accounting"],
+        ["ConfigMap", "ConfigMap", "Service", "StatefulSet"],
+    ]
+
+
+def test_a_controller_that_lost_its_nodes_is_recognised_by_its_last_words():
+    fatal = "slurmctld: fatal: Invalid node names in partition train: slinky-3"
+    assert forgot_its_nodes(["slurmctld: starting", fatal])
+    assert not forgot_its_nodes(["slurmctld: fatal: Unable to determine this slurmd's NodeName"])
+
+
+def test_a_stage_has_its_own_sizes():
+    things = render(design_of(replicas={"slinky": 7}))
+    assert [t["spec"]["replicas"] for t in things if t["kind"] == "NodeSet"] == [7, 2]
