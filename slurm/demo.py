@@ -79,7 +79,9 @@ FOREVER = "sleep 864000"
 FIRST = ("--priority=1000",)
 # Waits for true reasons, each of another kind; short ones come back every few minutes so that the history moves.
 JOBS = (
-    DemoJob("lin", "train-70b", (*FIRST, "--nodes=1", "--gpus-per-node=8", "--mem=64G", "--time=7-0"), FOREVER),
+    DemoJob(
+        "lin", "train-70b", (*FIRST, "--nodes=1", "--gpus-per-node=8", "--mem=64G", "--time=7-0"), FOREVER
+    ),
     DemoJob("mo", "sft-8b", (*FIRST, "--gpus=4", "--cpus-per-task=8", "--time=2-0"), FOREVER),
     DemoJob("mo", "notebook", (*FIRST, "--gpus=2", "--time=12:00:00", "--partition=slinky"), FOREVER),
     DemoJob(

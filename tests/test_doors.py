@@ -86,7 +86,9 @@ def everybody(db: None) -> Cast:
 
 @pytest.mark.parametrize("name", ROLES)
 @pytest.mark.parametrize("method", METHODS)
-def test_every_role_meets_every_route_as_said(everybody: Cast, client: Client, name: str, method: str) -> None:
+def test_every_role_meets_every_route_as_said(
+    everybody: Cast, client: Client, name: str, method: str
+) -> None:
     user = person(name)
     client.force_login(user)
     membership = Membership.objects.filter(user=user).first()

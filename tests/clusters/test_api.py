@@ -37,7 +37,14 @@ def ada(cast: Cast) -> Script:
 
 
 def order(**fields: object) -> dict[str, object]:
-    return {"name": "llama", "region": "lab", "image": "slurm-24-11", "gpu_plan": "gpu-8x", "gpu_nodes": 2, **fields}
+    return {
+        "name": "llama",
+        "region": "lab",
+        "image": "slurm-24-11",
+        "gpu_plan": "gpu-8x",
+        "gpu_nodes": 2,
+        **fields,
+    }
 
 
 def test_list_is_pages_of_results_and_next(ada: Script, cast: Cast) -> None:
@@ -149,7 +156,9 @@ def test_delete_wants_the_name(ada: Script, cast: Cast) -> None:
 
 def test_change_shows_its_log(ada: Script, cast: Cast) -> None:
     cluster = tiny_cluster(cast.team)
-    change = cluster.changes.create(number=1, kind="edit", status="rolled back", summary="Two lines", why="It died.")
+    change = cluster.changes.create(
+        number=1, kind="edit", status="rolled back", summary="Two lines", why="It died."
+    )
     change.lines.create(text="Put back revision 1.", tone="warn")
     shown = ada.get(f"{CLUSTERS}/tiny/changes/1").json()
     assert shown["status"] == "rolled back"
@@ -160,6 +169,14 @@ def test_schema_is_openapi_with_every_route(client: Client, cast: Cast) -> None:
     client.force_login(person("cy"))
     schema = client.get("/api/schema/", headers={"accept": "application/vnd.oai.openapi+json"}).json()
     assert schema["openapi"].startswith("3.")
-    wanted = {"nodes", "jobs", "changes", "actions/drain", "actions/cancel", "actions/restart", "actions/scale"}
+    wanted = {
+        "nodes",
+        "jobs",
+        "changes",
+        "actions/drain",
+        "actions/cancel",
+        "actions/restart",
+        "actions/scale",
+    }
     assert wanted <= {path.partition("{cluster}/")[2] for path in schema["paths"]}
     assert "examples" in str(schema["paths"]["/api/v1/teams/{team}/clusters"]["post"])

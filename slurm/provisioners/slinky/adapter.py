@@ -66,7 +66,9 @@ class Slinky:
         except ConsoleError as error:
             return Observation(now, problem=error.message)
         if not scene.is_there:
-            return Observation(now, problem=f"Nothing of {self.ref.name} runs in {self.site.names.namespace}.")
+            return Observation(
+                now, problem=f"Nothing of {self.ref.name} runs in {self.site.names.namespace}."
+            )
         warned = warnings_in(scene.events, self.site.names, now)
         if problem := controller_problem(scene, warned):
             return Observation(now, parts_of(scene, warned), problem=problem, drift=self._drift(scene))

@@ -13,6 +13,7 @@ from clusters.provisioner import Say
 from clusters.spec import ClusterSpec
 from console import secrets
 from console.errors import Conflict, ConsoleError, Missing, Rejected
+from slurm.kube.errors import Held
 from slurm.kube.kinds import CONTROLLER, NAMESPACE, NODE_SET, POD, SECRET, Thing, kind_of
 from slurm.provisioners.slinky.conflicts import settle
 from slurm.provisioners.slinky.drift import note_of
@@ -85,7 +86,8 @@ def _database_password(site: Site) -> str:
         return secrets.get(f"region:{site.ref.region_slug}", DATABASE_PASSWORD).decode()
     except Missing as missing:
         raise Rejected(
-            f"The region {site.ref.region_slug} has no password for its database.", hint="Set it on the region's page."
+            f"The region {site.ref.region_slug} has no password for its database.",
+            hint="Set it on the region's page.",
         ) from missing
 
 
@@ -105,8 +107,8 @@ def _send(site: Site, thing: Thing) -> str:
 def _apply(site: Site, thing: Thing) -> Thing:
     try:
         return site.kube.apply(thing)
-    except Conflict as conflict:
-        return settle(site.kube, thing, conflict)
+    except Held as held:
+        return settle(site.kube, thing, held)
     except Rejected:
         if thing["kind"] != CONTROLLER.name:
             raise

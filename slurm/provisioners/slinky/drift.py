@@ -44,7 +44,9 @@ def noted(note: Thing | None) -> tuple[Thing, ...]:
 def drift_of(sent: Iterable[Thing], live: Iterable[Thing]) -> str:
     """A diff, `as applied` against `as found`; empty when nothing was touched."""
     found = {(thing["kind"], name_of(thing)): thing for thing in live}
-    lines = [line for thing in sent for line in _thing_lines(thing, found.get((thing["kind"], name_of(thing))))]
+    lines = [
+        line for thing in sent for line in _thing_lines(thing, found.get((thing["kind"], name_of(thing))))
+    ]
     return "\n".join(lines[:MOST_LINES])
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from clusters.provisioner import LoginEndpoint
 from console.errors import Unavailable
 from slurm.kube.kinds import NODE, POD, SECRET, SERVICE, Thing
-from slurm.provisioners.slinky.pods import COMPONENT, is_ready, machine_of, name_of
 from slurm.provisioners.slinky.names import CLUSTER_LABEL
+from slurm.provisioners.slinky.pods import COMPONENT, is_ready, machine_of, name_of
 from slurm.provisioners.slinky.region import LoginBy
 from slurm.provisioners.slinky.site import Site
 
@@ -75,6 +75,8 @@ def _host_key(secret: Thing | None) -> str:
     data = (secret or {}).get("data") or {}
     encoded = next((data[name] for name in HOST_KEYS if data.get(name)), None)
     if encoded is None:
-        raise Unavailable("The operator has not made the login node's host keys yet.", "It does so by itself.")
+        raise Unavailable(
+            "The operator has not made the login node's host keys yet.", "It does so by itself."
+        )
     # `type key comment`: the comment names the pod that made it.
     return " ".join(b64decode(encoded).decode().split()[:2])

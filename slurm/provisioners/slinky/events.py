@@ -53,7 +53,11 @@ def is_frozen(warned: Iterable[Warned]) -> bool:
 
 def _warned(event: Thing, names: Names) -> Warned:
     about = event.get("involvedObject") or event.get("regarding") or {}
-    reason, kind, name = (str(event.get("reason", "")), str(about.get("kind", "")), str(about.get("name", "")))
+    reason, kind, name = (
+        str(event.get("reason", "")),
+        str(about.get("kind", "")),
+        str(about.get("name", "")),
+    )
     message = tidy(str(event.get("message") or event.get("note") or ""))
     say = SENTENCES.get(reason, _unknown)
     return Warned(reason, kind, name, _moment(event), say(Said(reason, name_in(name, names), message, names)))
@@ -91,9 +95,7 @@ def name_in(name: str, names: Names) -> str:
 def _unregistered(said: Said) -> str:
     pod = _POD.search(said.message)
     worker = name_in(pod[1], said.names) if pod else said.about
-    return (
-        f"Worker {worker} does not register with the controller, and the operator replaces its pod again and again."
-    )
+    return f"Worker {worker} does not register with the controller, and the operator replaces its pod again and again."
 
 
 def _frozen(said: Said) -> str:

@@ -54,7 +54,9 @@ def _reboot(node: NodeSeen, pod: Thing | None) -> Reboot | None:
     if _is_new(pod, node):
         return Reboot(node.name, worker.pod, Next.RESUME)
     busy = node.cpus_allocated > 0 or "COMPLETING" in node.state.flags
-    return Reboot(node.name, worker.pod, Next.WAIT if busy and node.reason.startswith(WHEN_IDLE) else Next.DELETE)
+    return Reboot(
+        node.name, worker.pod, Next.WAIT if busy and node.reason.startswith(WHEN_IDLE) else Next.DELETE
+    )
 
 
 def _is_left_over(node: NodeSeen, pod: Thing | None) -> bool:

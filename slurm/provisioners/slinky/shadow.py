@@ -66,12 +66,14 @@ SlurmctldPidFile=@DIR@/slurmctld.pid
 """
 # What a controller only knows from its accounting; without it slurmctld ends with these words.
 _NEEDS_ACCOUNTING = ("tres", "qos", "slurmdbd", "accounting_storage", "database", "association")
-_UNREAD = "The real controller is the first to read it; if it does not live with it, the change is rolled back."
+_UNREAD = (
+    "The real controller is the first to read it; if it does not live with it, the change is rolled back."
+)
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """The shadow's file, and the cluster's own with the lines that are the user's. The former has `ahead` lines more."""
+    """The shadow's file, and the cluster's own with the lines that are the user's; the former has `ahead` more lines."""
 
     text: str
     conf: RenderedConf
@@ -118,7 +120,11 @@ def _placed(problem: Problem, candidate: Candidate) -> Problem:
     is_open = any(word in problem.message.lower() for word in _NEEDS_ACCOUNTING)
     line = problem.line - candidate.ahead if problem.line and problem.line > candidate.ahead else None
     found = in_user_part(replace(problem, line=line), candidate.conf)
-    return replace(found, blocking=False, hint="A shadow has no accounting to look this up in.") if is_open else found
+    return (
+        replace(found, blocking=False, hint="A shadow has no accounting to look this up in.")
+        if is_open
+        else found
+    )
 
 
 def shadow_check(site: Site, spec: ClusterSpec) -> tuple[Problem, ...]:
@@ -209,7 +215,10 @@ def _container(image: str) -> dict[str, Any]:
         "name": CONTAINER,
         "image": image,
         "command": ["sleep", str(DEADLINE_S)],
-        "resources": {"limits": {"cpu": "1", "memory": "512Mi"}, "requests": {"cpu": "50m", "memory": "64Mi"}},
+        "resources": {
+            "limits": {"cpu": "1", "memory": "512Mi"},
+            "requests": {"cpu": "50m", "memory": "64Mi"},
+        },
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
     }
 

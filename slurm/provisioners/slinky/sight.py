@@ -1,7 +1,6 @@
 """What a Slinky cluster looks like from outside Slurm: its parts, the machines under its nodes. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
 
 from clusters.observation import Part, PartState
 from slurm.kube.kinds import Thing
@@ -36,10 +35,14 @@ FROZEN = "The REST service does not answer: the operator adds, removes and updat
 MOST_DETAIL = 400
 
 
-def parts_of(scene: Scene, warned: Iterable[Warned] = (), reboots: Mapping[str, str] | None = None) -> tuple[Part, ...]:
+def parts_of(
+    scene: Scene, warned: Iterable[Warned] = (), reboots: Mapping[str, str] | None = None
+) -> tuple[Part, ...]:
     """Services first, then one part for each worker. `reboots` are words about workers that are being restarted."""
     told = tuple(warned)
-    services = [part for kind, name, component in SERVICES for part in _service(scene, kind, name, component, told)]
+    services = [
+        part for kind, name, component in SERVICES for part in _service(scene, kind, name, component, told)
+    ]
     return (*services, *_workers(scene, told, reboots or {}))
 
 
@@ -102,7 +105,11 @@ def _part(kind: str, name: str, pod: Thing, warned: tuple[Warned, ...], else_wor
 def is_broken(pod: Thing) -> bool:
     """Ended or unable to start, rather than on its way."""
     phase = (pod.get("status") or {}).get("phase")
-    return phase in ("Failed", "Unknown") or bool(waiting_reason(pod)) or bool(is_leaving(pod) and phase == "Failed")
+    return (
+        phase in ("Failed", "Unknown")
+        or bool(waiting_reason(pod))
+        or bool(is_leaving(pod) and phase == "Failed")
+    )
 
 
 def _workers(scene: Scene, warned: tuple[Warned, ...], reboots: Mapping[str, str]) -> Iterator[Part]:
@@ -158,5 +165,3 @@ def _sentence(words: str) -> str:
     text = words[:MOST_DETAIL]
     text = text[:1].upper() + text[1:]
     return text if not text or text.endswith((".", "…", ")")) else f"{text}."
-
-

@@ -68,7 +68,11 @@ class Site:
         for previous in (True, False):
             try:
                 text = self.kube.log(
-                    self.names.namespace, self.names.controller_pod, CONTAINER, lines=LOG_LINES, previous=previous
+                    self.names.namespace,
+                    self.names.controller_pod,
+                    CONTAINER,
+                    lines=LOG_LINES,
+                    previous=previous,
                 )
             except ConsoleError:
                 continue

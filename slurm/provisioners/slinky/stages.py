@@ -41,8 +41,9 @@ class Stage:
     """What to write now.
 
     `known` are the nodes that partitions may name; `replicas` the size of each group's NodeSet; `going` the nodes that
-    must be the ones to go when it shrinks, `is_clear` that no partition names them any more; `costs` pods whose deletion cost is to be changed; `forgotten` Slurm's
-    records of nodes that are gone; `freed` nodes whose drain is over; `unneeded` groups whose NodeSet can be deleted.
+    must be the ones to go when it shrinks, `is_clear` that no partition names them any more; `costs` pods whose
+    deletion cost is to be changed; `forgotten` Slurm's records of nodes that are gone; `freed` nodes whose drain is
+    over; `unneeded` groups whose NodeSet can be deleted.
     """
 
     known: frozenset[str]
@@ -80,7 +81,9 @@ def stage_of(spec: ClusterSpec, standing: Standing) -> Stage:
         costs=costs,
         forgotten=_forgotten(spec, standing),
         freed=_freed(spec, standing, going),
-        unneeded=tuple(g for g in steps if spec.group(g) is None and not standing.workers.get(g) and not now[g]),
+        unneeded=tuple(
+            g for g in steps if spec.group(g) is None and not standing.workers.get(g) and not now[g]
+        ),
     )
 
 

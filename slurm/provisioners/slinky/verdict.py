@@ -84,7 +84,9 @@ def _crashed(look: Look) -> Judgement | None:
     if crash is None or look.standing.is_blank or not _operator_has_conf(look):
         return None
     if not crash.by_this_file:
-        return _again("The controller fell over with its last file; its pod is made anew with the present one.")
+        return _again(
+            "The controller fell over with its last file; its pod is made anew with the present one."
+        )
     words = crash_words(look.log, look.written, crash)
     return Judgement(Verdict.HOPELESS, words) if words else None
 
@@ -106,7 +108,9 @@ def _unpullable(look: Look) -> Judgement | None:
         made = parse_moment(str(pod["metadata"].get("creationTimestamp") or ""))
         is_old = made is not None and look.now - made > PULL_FOR
         if reason == "InvalidImageName" or (reason in IMAGE_REASONS and is_old):
-            return Judgement(Verdict.HOPELESS, f"{_capital(words_for(pod))} does not start: {trouble_of(pod)}.")
+            return Judgement(
+                Verdict.HOPELESS, f"{_capital(words_for(pod))} does not start: {trouble_of(pod)}."
+            )
     return None
 
 
@@ -151,7 +155,7 @@ def _has_followed(scene: Scene, owner: Thing, component: str) -> bool:
     child = _child(scene, component)
     if child is None or child is owner:
         return True
-    wanted = annotations((owner["spec"].get("template") or {}))
+    wanted = annotations(owner["spec"].get("template") or {})
     has = annotations(child["spec"]["template"])
     return wanted.items() <= has.items() and generation_seen(child) and _is_rolled_out(child)
 
@@ -243,9 +247,13 @@ def _rolled_out(look: Look) -> Judgement | None:
         updated, ready = (int(status.get(key) or 0) for key in ("updatedReplicas", "availableReplicas"))
         if updated < wanted and (busy := _busy_old(look, node_set)):
             jobs = _jobs_on(look.running, busy)
-            return Judgement(Verdict.WAITING, f"{_listed(busy)}: its pod is renewed when {len(jobs)} jobs ended.", True)
+            return Judgement(
+                Verdict.WAITING, f"{_listed(busy)}: its pod is renewed when {len(jobs)} jobs ended.", True
+            )
         if updated < wanted or ready < wanted:
-            return _waiting(f"{ready} of {wanted} workers of {look.scene.group_of(name)} are ready. {_slow(look, name)}")
+            return _waiting(
+                f"{ready} of {wanted} workers of {look.scene.group_of(name)} are ready. {_slow(look, name)}"
+            )
     return None
 
 
