@@ -8,6 +8,7 @@ from django import forms
 from clusters.hostlist import HostlistError, expand
 from clusters.models import Cluster, Image, Plan, Region
 from clusters.order import Order
+from clusters.readiness import trouble
 from clusters.scaling import misfits
 from clusters.spec import CPU_GROUP, GPU_GROUP, ClusterSpec
 from console.errors import Problem
@@ -17,7 +18,7 @@ MOST_SHOWN_NODES = 4096
 
 
 class CreateForm(forms.Form):
-    """A new cluster. `regions` are those that may be chosen; the plans offered are the chosen region's."""
+    """A new cluster. `regions` are those that may be chosen; plans and `trouble` (a Finding) are the chosen one's."""
 
     name = forms.CharField(
         max_length=40,
@@ -52,6 +53,7 @@ class CreateForm(forms.Form):
         self.regions = regions
         asked = str(self["region"].value() or (regions[0].slug if regions else ""))
         chosen = [region for region in regions if region.slug == asked]
+        self.trouble = trouble(chosen[0]) if chosen else None
         self.plans = list(Plan.objects.filter(region__in=chosen).order_by("slug"))
         self.gpu_plans = [plan for plan in self.plans if plan.gpus]
         self.cpu_plans = [plan for plan in self.plans if not plan.gpus]

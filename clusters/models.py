@@ -14,9 +14,11 @@ from django.utils import timezone
 
 from clusters import authority
 from clusters import spec as specs
+from clusters.finding import Finding, from_stored
 from clusters.lifecycle import Status
 from clusters.machine import LIVE, ChangeStatus
 from clusters.nodes import Health
+from clusters.platform import Platform, RegionRef, platform_named
 from clusters.provisioner import ClusterRef, Provisioner, provisioner_named
 from console.models import SLUG, Team
 
@@ -28,7 +30,8 @@ def _key() -> str:
 class Region(models.Model):
     """Where clusters can live. `config` is the adapter's own.
 
-    `partitions` lists `{"name", "nodes"}` that every cluster gets; `nodes` names a group.
+    `partitions` lists `{"name", "nodes"}` that every cluster gets; `nodes` names a group. `readiness` is what
+    `clusters.regions.check` found, and nobody else writes it.
     """
 
     slug = models.CharField(max_length=40, unique=True, validators=[SLUG])
@@ -37,9 +40,21 @@ class Region(models.Model):
     config = models.JSONField(default=dict, blank=True)
     partitions = models.JSONField(default=list, blank=True)
     enabled = models.BooleanField(default=True)
+    readiness = models.JSONField(default=list, blank=True, editable=False)
+    readiness_at = models.DateTimeField(null=True, editable=False)
+    readiness_asked_at = models.DateTimeField(null=True, editable=False)
 
     def __str__(self) -> str:
         return self.slug
+
+    @property
+    def platform(self) -> Platform:
+        """Raises Missing for a kind that this console does not have."""
+        return platform_named(self.provisioner, RegionRef(self.slug, self.config))
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return from_stored(self.readiness)
 
 
 class Plan(models.Model):

@@ -18,6 +18,7 @@ from console.roles import Action, Role, least_role, may
 P = ParamSpec("P")
 PUBLIC = "public"
 SIGNED_IN = "signed in"
+STAFF = "platform staff"
 
 
 def membership_for(user: User | AnonymousUser, team: str, action: Action, *, own: bool = False) -> Membership:
@@ -71,6 +72,29 @@ def team_view(
         return guarded
 
     return decorate
+
+
+def require_staff(user: User | AnonymousUser) -> User:
+    """The person, if they are platform staff. Raises Forbidden."""
+    if not isinstance(user, User) or not user.is_staff:
+        raise Forbidden(
+            "This is for platform staff.",
+            "Somebody who is can do it for you, or let you in on the admin site.",
+        )
+    return user
+
+
+def staff_view(
+    view: Callable[Concatenate[HttpRequest, User, P], HttpResponse],
+) -> Callable[..., HttpResponse]:
+    """Give the view the person, who is platform staff."""
+
+    @declares(STAFF)
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        return view(request, require_staff(request.user), *args, **kwargs)
+
+    return guarded
 
 
 def teams_of(user: User | AnonymousUser) -> list[Team]:

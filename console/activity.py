@@ -39,6 +39,11 @@ VERBS = {
     "token.make": "Make an API token",
     "token.revoke": "Revoke an API token",
     "password.change": "Change the password",
+    "region.register": "Register a region",
+    "region.change": "Change a region's settings",
+    "region.credentials": "Replace a region's credentials",
+    "region.enable": "Enable a region",
+    "region.disable": "Disable a region",
 }
 # How far back people, verbs and clusters are looked up for the filter's lists: bounded, whatever the trail's length.
 RECENT = 5000

@@ -34,6 +34,11 @@ def get(owner: str, kind: str) -> bytes:
         ) from error
 
 
+def has(owner: str, kind: str) -> bool:
+    """Whether there is one, opened or not."""
+    return Secret.objects.filter(owner=owner, kind=kind).exists()
+
+
 def drop(owner: str) -> None:
     """Forget everything of `owner`."""
     Secret.objects.filter(owner=owner).delete()

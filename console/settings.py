@@ -151,10 +151,18 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # A frozen Redis must not freeze a web request that enqueues.
-CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 600, "socket_connect_timeout": 2, "socket_timeout": 5}
-CELERY_BEAT_SCHEDULE = {"resume-changes": {"task": "clusters.tasks.resume_changes", "schedule": 5.0}}
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 600,
+    "socket_connect_timeout": 2,
+    "socket_timeout": 5,
+}
+CELERY_BEAT_SCHEDULE = {
+    "resume-changes": {"task": "clusters.tasks.resume_changes", "schedule": 5.0},
+    "check-regions": {"task": "clusters.tasks.check_regions", "schedule": 180.0},
+}
 
 PROVISIONERS = {"sandbox": "slurm.provisioners.sandbox.adapter.Sandbox"}
+PLATFORMS = {"sandbox": "slurm.provisioners.sandbox.platform.SandboxPlatform"}
 RECORDERS = ["clusters.watch.record", "slurm.watch.record"]
 WATCH_TICK_S = seconds("QUARTERDECK_WATCH_TICK", 2.0)
 SHADOW_CHECK = flag("QUARTERDECK_SHADOW_CHECK", default=True)

@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from console.views import activity, members, profile, sign_in
+from console.views import activity, health, members, profile, sign_in
 from slurm.views.jobs import team_jobs
 from slurm.views.nodes import team_nodes
 
@@ -14,6 +14,8 @@ urlpatterns = [
     path("profile/", profile.profile, name="profile"),
     path("profile/tokens/new/", profile.new_token, name="token-new"),
     path("profile/tokens/<int:number>/revocation/", profile.token_revocation, name="token-revocation"),
+    path("healthz", health.health, name="health"),
+    path("regions/", include("clusters.region_urls")),
     path("t/<slug:team>/", include("clusters.urls")),
     path("t/<slug:team>/members/", members.members, name="members"),
     path("t/<slug:team>/members/add/", members.add_member, name="member-add"),

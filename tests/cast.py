@@ -55,6 +55,7 @@ def tiny_spec(name: str = "tiny", *, nodes: int = 2, cpu_nodes: int = 1, **field
 def the_region(**config: object) -> Region:
     """A region of fake clusters, with its plans and the image."""
     settings.PROVISIONERS["fake"] = "tests.fakes.FakeProvisioner"
+    settings.PLATFORMS["fake"] = "tests.fake_platform.FakePlatform"
     region, _ = Region.objects.get_or_create(
         slug="lab", defaults={"name": "Lab", "provisioner": "fake", "config": config}
     )

@@ -72,6 +72,7 @@ class Seed:
 def seed() -> Seed:
     """A team of five roles, a busy cluster, and one in each other status. Nobody can sign in by password yet."""
     settings.PROVISIONERS["nowhere"] = "tests.seed.Nowhere"
+    settings.PLATFORMS["nowhere"] = "tests.fake_platform.FakePlatform"
     team, _ = Team.objects.get_or_create(slug="research", defaults={"name": "Research computing"})
     users = {name: _person(team, name, role) for name, role in ROLES.items()}
     region = _region()

@@ -8,8 +8,8 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
-from console.access import PUBLIC, SIGNED_IN
-from console.models import Membership
+from console.access import PUBLIC, SIGNED_IN, STAFF
+from console.models import Membership, User
 from console.roles import Action, Role, may
 from console.sockets import websocket_urlpatterns
 from tests.cast import Cast, a_node, person, the_cast, tiny_cluster
@@ -42,7 +42,7 @@ def declared(pattern: URLPattern) -> set[object]:
 @pytest.mark.parametrize(("path", "pattern"), own_routes(), ids=[path for path, _ in own_routes()])
 def test_route_declares_its_action(path: str, pattern: URLPattern) -> None:
     actions = declared(pattern)
-    assert actions and all(isinstance(a, Action) or a in (PUBLIC, SIGNED_IN) for a in actions), (
+    assert actions and all(isinstance(a, Action) or a in (PUBLIC, SIGNED_IN, STAFF) for a in actions), (
         f"{path}: {actions}"
     )
 
@@ -119,3 +119,43 @@ def test_nobody_gets_in_without_signing_in(everybody: Cast, client: Client) -> N
         response = client.get(url)
         signed_out = response.status_code == 302 and response.headers["Location"].startswith("/sign-in/")
         assert signed_out or response.status_code == 401, (url, response.status_code)
+
+
+def staff_routes() -> list[tuple[str, str]]:
+    """Path and method of what is for platform staff, filled in."""
+    found = [(path, pattern) for path, pattern in own_routes() if declared(pattern) == {STAFF}]
+    words = {"<slug:region>": "lab", "<slug:provisioner>": "fake", "<str:document>": "rights.yaml"}
+    urls = []
+    for path, _ in found:
+        for word, value in words.items():
+            path = path.replace(word, value)
+        urls += [(f"/{path}", method) for method in METHODS]
+    return urls
+
+
+def met(client: Client, url: str, method: str) -> int:
+    with transaction.atomic():
+        status = client.generic(method.upper(), url, "{}", content_type="application/json").status_code
+        transaction.set_rollback(True)
+    return status
+
+
+@pytest.mark.parametrize("name", ROLES)
+def test_no_role_in_a_team_opens_what_is_for_staff(everybody: Cast, client: Client, name: str) -> None:
+    client.force_login(person(name))
+    assert {met(client, url, method) for url, method in staff_routes()} <= {403, 405}
+
+
+def test_staff_opens_what_is_for_staff_without_being_in_a_team(everybody: Cast, client: Client) -> None:
+    client.force_login(User.objects.create(username="ops", is_staff=True))
+    client.raise_request_exception = False
+    met_by = {(url, method): met(client, url, method) for url, method in staff_routes()}
+    assert met_by and all(status in (200, 202, 302, 405, 422) for status in met_by.values()), met_by
+
+
+def test_what_is_for_staff_is_signed_in_for(everybody: Cast, client: Client) -> None:
+    for url, _ in staff_routes():
+        response = client.get(url)
+        assert response.status_code == 401 or response.headers.get("Location", "").startswith("/sign-in/"), (
+            url
+        )

@@ -10,7 +10,7 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
 from clusters.access import Door, cluster_for
-from console.access import membership_for
+from console.access import STAFF, membership_for, require_staff
 from console.errors import Problem, Rejected
 from console.models import Membership
 from console.numbers import typed_number
@@ -28,6 +28,16 @@ class ActionView(APIView):
     def action_of(self, request: Request) -> Action:
         """The declared action; browsing a POST-only route asks for what its POST asks for."""
         return self.actions.get(request.method or "", next(iter(self.actions.values())))
+
+
+class StaffView(APIView):
+    """A view for platform staff."""
+
+    action = STAFF
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        require_staff(request.user)
 
 
 class TeamView(ActionView):

@@ -2,11 +2,14 @@
 
 from django.urls import path
 
-from clusters.api import changes, clusters, people
+from clusters.api import changes, clusters, people, regions
 
 CLUSTER = "teams/<slug:team>/clusters/<slug:cluster>"
 
 urlpatterns = [
+    path("regions", regions.Regions.as_view(), name="api-regions"),
+    path("regions/<slug:region>", regions.RegionDetail.as_view(), name="api-region"),
+    path("regions/<slug:region>/readiness", regions.Readiness.as_view(), name="api-region-readiness"),
     path("teams", clusters.Teams.as_view(), name="api-teams"),
     path("teams/<slug:team>/clusters", clusters.Clusters.as_view(), name="api-clusters"),
     path("teams/<slug:team>/members", people.Members.as_view(), name="api-members"),

@@ -49,6 +49,12 @@ STATEFUL_SET = Kind("StatefulSet", "statefulsets", "apps")
 DEPLOYMENT = Kind("Deployment", "deployments", "apps")
 STORAGE_CLASS = Kind("StorageClass", "storageclasses", "storage.k8s.io", namespaced=False)
 CRD = Kind("CustomResourceDefinition", "customresourcedefinitions", "apiextensions.k8s.io", namespaced=False)
+VALIDATING_WEBHOOKS = Kind(
+    "ValidatingWebhookConfiguration",
+    "validatingwebhookconfigurations",
+    "admissionregistration.k8s.io",
+    namespaced=False,
+)
 CONTROLLER = _slinky("Controller", "controllers")
 ACCOUNTING = _slinky("Accounting", "accountings")
 REST_API = _slinky("RestApi", "restapis")

@@ -1,0 +1,99 @@
+"""What the sandbox needs of this machine: a tree of Slurm's packages, namespaces, and room on the disk."""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from django.conf import settings
+
+from clusters.finding import Finding, State
+from clusters.models import Image as OfferedImage
+from clusters.platform import RegionRef
+from clusters.region_form import RegionForm
+from slurm.provisioners.sandbox.images import HOST_PREFIX, IMAGES
+from slurm.provisioners.sandbox.space import can_make_rooms
+from slurm.provisioners.sandbox.tree import NEEDED_MIB, cache_home, cached_tree
+
+# Below it a cluster's logs, accounting and jobs' files soon meet a full disk.
+LITTLE_MIB = 2048
+
+
+class SandboxPlatform:
+    """This machine. A region of it has no settings and no secret."""
+
+    title: ClassVar[str] = "This machine (sandbox)"
+    about: ClassVar[str] = (
+        "Genuine Slurm as ordinary processes beside the console, with invented machines and declared GPUs. "
+        "To try things out."
+    )
+    form: ClassVar[type[RegionForm]] = RegionForm
+
+    def __init__(self, ref: RegionRef) -> None:
+        self.ref = ref
+
+    def readiness(self) -> tuple[Finding, ...]:
+        why_no_rooms = can_make_rooms()
+        return (_namespaces(why_no_rooms), *_trees(bool(why_no_rooms)), _disk())
+
+    def documents(self) -> Mapping[str, str]:
+        return {}
+
+
+def _namespaces(why_not: str) -> Finding:
+    if not why_not:
+        sentence = "Each cluster gets users, files and volumes of its own at their true paths."
+        return Finding("namespaces", "Namespaces", State.OK, sentence)
+    return Finding(
+        "namespaces",
+        "Namespaces",
+        State.WARN,
+        f"This kernel or user may not make them: {why_not}.",
+        "Clusters then run this machine's own Slurm in place and imitate the rest. "
+        "Allow unprivileged user namespaces, or run the console as root.",
+    )
+
+
+def _trees(is_host_only: bool) -> Iterator[Finding]:
+    """One for each Slurm version that is offered here."""
+    offered = sorted(set(OfferedImage.objects.filter(enabled=True).values_list("slurm_version", flat=True)))
+    for version in ["host"] if is_host_only else [version for version in offered if version in IMAGES]:
+        image = HOST_PREFIX if version == "host" else IMAGES[version]
+        title = "Slurm of this machine's release" if version == "host" else f"Slurm {version}"
+        tree = cached_tree(image)
+        yield (
+            Finding(
+                f"tree-{version}",
+                title,
+                State.OK,
+                f"Version {tree.slurm_version} is unpacked in {tree.root}.",
+            )
+            if tree
+            else Finding(
+                f"tree-{version}",
+                title,
+                State.UNKNOWN,
+                "Its packages are not here yet.",
+                "The first cluster that wants it fetches them, which takes about 15 s and needs a Debian mirror.",
+            )
+        )
+
+
+def _disk() -> Finding:
+    free_mib = min(_free_mib(Path(settings.VAR_DIR)), _free_mib(cache_home()))
+    sentence = f"{free_mib / 1024:.1f} GiB are free for clusters and packages."
+    if free_mib < NEEDED_MIB:
+        return Finding(
+            "disk", "Disk", State.BAD, sentence, f"Clear some: packages alone need {NEEDED_MIB} MiB."
+        )
+    if free_mib < LITTLE_MIB:
+        return Finding(
+            "disk", "Disk", State.WARN, sentence, "That is little. Clear some before jobs meet its end."
+        )
+    return Finding("disk", "Disk", State.OK, sentence)
+
+
+def _free_mib(path: Path) -> int:
+    """On the file system of `path`, which need not exist yet. The root always does."""
+    there = next(parent for parent in (path, *path.parents) if parent.exists())
+    return shutil.disk_usage(there).free // 2**20

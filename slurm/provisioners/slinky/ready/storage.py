@@ -1,0 +1,109 @@
+"""Storage classes: one for each controller's state, and one that many machines can mount at once."""
+
+from collections.abc import Sequence
+
+from clusters.finding import Finding, State
+from console.words import listed
+from slurm.kube.kinds import Thing
+
+DEFAULT = "storageclass.kubernetes.io/is-default-class"
+# An administrator's own word, which wins over what is known of provisioners.
+SHARED = "quarterdeck.dev/read-write-many"
+# Drivers whose volumes are always file systems that many machines mount, by their projects' documentation; and those
+# that give block devices to one machine. Of the rest, some do both.
+_MANY = (
+    *(
+        "nfs.csi.k8s.io",
+        "cephfs.csi.ceph.com",
+        "efs.csi.aws.com",
+        "fsx.csi.aws.com",
+        "filestore.csi.storage.gke.io",
+    ),
+    *("lustre.csi.storage.gke.io", "smb.csi.k8s.io", "csi.juicefs.com", "csi.weka.io", "csi.vastdata.com"),
+    *("spectrumscale.csi.ibm.com", "beegfs.csi.netapp.com", "csi-isilon.dellemc.com"),
+    *("azurelustre.csi.azure.com", "nfs.csi.storage.gke.io", "cluster.local/nfs-subdir-external-provisioner"),
+)
+_ONE = (
+    *(
+        "ebs.csi.aws.com",
+        "pd.csi.storage.gke.io",
+        "disk.csi.azure.com",
+        "rbd.csi.ceph.com",
+        "rancher.io/local-path",
+    ),
+    *("topolvm.io", "cinder.csi.openstack.org", "linstor.csi.linbit.com", "local.csi.openebs.io"),
+)
+
+
+def state_finding(classes: Sequence[Thing], wanted: str, size: str) -> Finding:
+    """Whether controllers get a volume for their state. `wanted` is the setting; empty takes the default."""
+    names = [one["metadata"]["name"] for one in classes]
+    title, key = "Storage for controllers", "storage"
+    there = f"There are {listed(names)}." if names else "There is no storage class at all."
+    if wanted and wanted not in names:
+        hint = "Choose another in the settings, or make it."
+        return Finding(key, title, State.BAD, f"There is no storage class {wanted}. {there}", hint)
+    if wanted:
+        return Finding(key, title, State.OK, f"Each controller keeps its state in {size} of {wanted}.")
+    defaults = [one["metadata"]["name"] for one in classes if _says(one, DEFAULT) == "true"]
+    if not defaults:
+        first = names[0] if names else "NAME"
+        mark = f"kubectl annotate storageclass {first} {DEFAULT}=true"
+        hint = "Name one in the settings, or mark one as the default."
+        return Finding(
+            key, title, State.BAD, f"No storage class is the default. {there}", hint, commands=(mark,)
+        )
+    sentence = f"Each controller keeps its state in {size} of {defaults[0]}, the default."
+    if len(defaults) > 1:
+        several = f"{listed(defaults)} are all marked as the default; the newest is taken."
+        return Finding(key, title, State.WARN, several, "Name one in the settings.")
+    return Finding(key, title, State.OK, sentence)
+
+
+def shared_finding(classes: Sequence[Thing]) -> Finding:
+    """Whether volumes can be made that login node and workers mount together (ReadWriteMany)."""
+    title, key = "Storage shared by machines", "shared-storage"
+    known = {one["metadata"]["name"]: _is_shared(one) for one in classes}
+    details = tuple(
+        f"{one['metadata']['name']}: {one.get('provisioner', '')}, {_WORDS[known[one['metadata']['name']]]}"
+        for one in classes
+    )
+    shared = [name for name, is_shared in known.items() if is_shared]
+    if shared:
+        return Finding(key, title, State.OK, f"{listed(shared)} can.", "", details)
+    unclear = [name for name, is_shared in known.items() if is_shared is None]
+    if unclear:
+        return Finding(
+            key,
+            title,
+            State.UNKNOWN,
+            f"Whether {listed(unclear)} can is not to be seen from outside.",
+            "If you know that one can (ReadWriteMany), mark it yourself; false says that it cannot.",
+            details,
+            tuple(f"kubectl annotate storageclass {name} {SHARED}=true" for name in unclear[:3]),
+        )
+    return Finding(
+        key,
+        title,
+        State.WARN,
+        "No storage class can." if classes else "There is no storage class at all.",
+        "Clusters work, but homes and data are not shared by their nodes. Add NFS, CephFS or the like.",
+        details,
+    )
+
+
+_WORDS = {True: "many machines at once", False: "one machine at a time", None: "not known"}
+
+
+def _is_shared(one: Thing) -> bool | None:
+    said = _says(one, SHARED)
+    if said in ("true", "false"):
+        return said == "true"
+    provisioner = str(one.get("provisioner", ""))
+    if provisioner.endswith(_MANY):  # Rook's are prefixed with its namespace
+        return True
+    return False if provisioner.endswith(_ONE) else None
+
+
+def _says(one: Thing, annotation: str) -> str:
+    return str(one["metadata"].get("annotations", {}).get(annotation, ""))
