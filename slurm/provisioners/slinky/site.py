@@ -15,7 +15,7 @@ from slurm.client import Slurm
 from slurm.executors.pod import PodExecutor
 from slurm.kube.client import Kube
 from slurm.kube.kinds import SLINKY_GROUP, Thing
-from slurm.provisioners.slinky.connection import kube_of
+from slurm.provisioners.slinky.region_kube import kube_of
 from slurm.provisioners.slinky.crash import CONTAINER, crash_of
 from slurm.provisioners.slinky.design import Design
 from slurm.provisioners.slinky.events import warnings_in

@@ -194,12 +194,11 @@ def _idle(look: Look) -> str:
 
 
 def _why_not_there(look: Look, name: str) -> str:
-    for pod in look.scene.pods:
-        if words_for(pod) == name:
-            words = trouble_of(pod) or first_about(look.warned, name_of(pod))
-            return f"{name}: {words}." if trouble_of(pod) else words
-    group = name.rpartition("-")[0]
-    return first_about(look.warned, look.scene.names.node_set(group))
+    pod = next((pod for pod in look.scene.pods if words_for(pod) == name), None)
+    if pod is not None and (trouble := trouble_of(pod)):
+        return f"{name}: {trouble}."
+    node_set = look.scene.names.node_set(name.rpartition("-")[0])
+    return first_about(look.warned, *([name_of(pod)] if pod else []), node_set)
 
 
 def _gone(look: Look) -> Judgement | None:
