@@ -60,7 +60,12 @@ class Site:
         return Slurm(self.executor)
 
     def scene(self) -> Scene:
+        """As it is now: a dozen requests."""
         return read_scene(self.kube, self.names)
+
+    def sight(self) -> Scene:
+        """As it was a moment ago."""
+        return self.scene()
 
     def log(self) -> tuple[str, ...]:
         """The controller's last lines, of its run before this one too; empty where they cannot be had."""
