@@ -4,7 +4,7 @@ BIN := .venv/bin
 # For tools that read the settings without a console: no secret of any use.
 NO_SECRETS := SECRET_KEY=none SEALING_KEYS=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=
 
-.PHONY: help run test lint bench screens vendor prepare-test lock clean
+.PHONY: help run kube test lint bench screens vendor prepare-test lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -12,6 +12,10 @@ help: ## show this list
 run: ## run the whole console with a demo cluster until Ctrl-C; PORT= chooses the port (8000)
 	@$(PYTHON) deploy/prepare.py run
 	@exec $(BIN)/python -m console.run --with-parent
+
+kube: ## run a Kubernetes API server for development until Ctrl-C, for a region beside the demo's
+	@$(PYTHON) deploy/prepare.py kube
+	@exec $(BIN)/python -m tests.kube.rig var/kube
 
 test: lint ## check and test everything, browser included
 	@$(BIN)/python -m pytest $(TESTS)

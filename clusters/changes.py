@@ -15,7 +15,7 @@ from clusters import spec as specs
 from clusters.diff import FieldChange, diff, sentence
 from clusters.inventory import inventory_problems, most_nodes
 from clusters.lifecycle import Status, Step, refusal
-from clusters.machine import LIVE, ChangeStatus, Kind, gives_way
+from clusters.machine import CANCELLABLE, LIVE, ChangeStatus, Kind, gives_way
 from clusters.models import Change, Cluster, Region, Revision
 from clusters.show import show_change
 from clusters.spec import ClusterSpec
@@ -69,8 +69,10 @@ def propose(
     by: Membership,
     kind: Kind = Kind.EDIT,
     summary: str | None = None,
+    force: bool = False,
 ) -> Change:
-    """Ask for `new_spec`. `base` is the number of the revision the person looked at.
+    """Ask for `new_spec`. `base` is the number of the revision the person looked at; `force` ends jobs that the
+    platform would otherwise wait for.
 
     Raises Forbidden, Conflict (not now), StaleBase, Busy, or Rejected with every problem found.
     """
@@ -89,7 +91,7 @@ def propose(
         if not changes:
             raise Rejected("This changes nothing: the cluster is already so.")
         revision = _revise(cluster, new_spec, by)
-        return _open(cluster, kind, by, summary or sentence(changes), revision=revision)
+        return _open(cluster, kind, by, summary or sentence(changes), revision=revision, force=force)
 
 
 def create_cluster(team: Team, region: Region, spec: ClusterSpec, *, by: Membership) -> Cluster:
@@ -127,6 +129,30 @@ def reconfigure(cluster: Cluster, *, by: Membership) -> Change:
         if kind is Kind.CREATE:
             cluster.enter(Status.CREATING)
         return _open(cluster, kind, by, f"Apply revision {revision.number} again", revision=revision)
+
+
+def cancel(change: Change, *, by: Membership) -> Change:
+    """Ask for a live edit to be given up: what it has done is undone. Raises Forbidden, or Conflict when it is over,
+    already being undone, or of a kind that cannot be cancelled."""
+    cluster = change.cluster
+    _authorise(cluster.team, by, Action.CHANGE_CLUSTER)
+    with transaction.atomic():
+        rows = Change.objects.filter(pk=change.pk, kind=Kind.EDIT, status__in=CANCELLABLE, cancelled_by=None)
+        is_done = rows.update(cancelled_by=by.user)
+        change.refresh_from_db()
+        if not is_done:
+            raise Conflict(_why_not_cancelled(change), "Its page shows how it goes on.")
+        change.lines.create(text=f"{by.user.username} asked to cancel.", tone="warn")
+        _tell(change, "change.cancelled", by)
+    return change
+
+
+def _why_not_cancelled(change: Change) -> str:
+    if change.cancelled_by is not None and change.is_live:
+        return f"Change {change.number} is being cancelled already."
+    if change.is_live and change.kind != Kind.EDIT:
+        return f"Change {change.number} is a {change.kind}: there is nothing to go back to."
+    return f"Change {change.number} is {change.status}: there is nothing left to cancel."
 
 
 def terminate(cluster: Cluster, *, by: Membership) -> Change:
@@ -213,7 +239,15 @@ def _revise(cluster: Cluster, spec: ClusterSpec, by: Membership) -> Revision:
     return cluster.revisions.create(number=newest + 1, spec=specs.to_json(spec), by=by.user)
 
 
-def _open(cluster: Cluster, kind: Kind, by: Membership, summary: str, *, revision: Revision | None) -> Change:
+def _open(
+    cluster: Cluster,
+    kind: Kind,
+    by: Membership,
+    summary: str,
+    *,
+    revision: Revision | None,
+    force: bool = False,
+) -> Change:
     newest = cluster.changes.aggregate(newest=Max("number"))["newest"] or 0
     change = cluster.changes.create(
         number=newest + 1,
@@ -222,17 +256,23 @@ def _open(cluster: Cluster, kind: Kind, by: Membership, summary: str, *, revisio
         base=cluster.revision,
         revision=revision,
         by=by.user,
+        force=force,
     )
     change.lines.create(text=f"{by.user.username} asked: {change.summary}.")
+    _tell(change, f"change.{ChangeStatus.PROPOSED}", by)
+    return change
+
+
+def _tell(change: Change, verb: str, by: Membership) -> None:
+    """Everybody who has to know: the audit trail, open pages, and a worker."""
     events.record(
-        f"change.{ChangeStatus.PROPOSED}",
+        verb,
         by=by.user,
-        team=cluster.team,
-        cluster=cluster.slug,
+        team=change.cluster.team,
+        cluster=change.cluster.slug,
         target=f"change {change.number}",
-        detail={"kind": kind, "summary": change.summary},
+        detail={"kind": change.kind, "summary": change.summary},
     )
     show_change(change)
-    # A lost message costs five seconds: `resume_changes` finds what nobody has begun.
+    # A lost message costs five seconds: `resume_changes` finds what nobody works on.
     transaction.on_commit(lambda: apply_change.apply_async((change.pk,), retry=False), robust=True)
-    return change

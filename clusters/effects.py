@@ -21,6 +21,7 @@ from console.errors import ConsoleError, Problem, Rejected, Unavailable
 VERDICTS = {
     Verdict.DONE: Outcome.GOOD,
     Verdict.WAITING: Outcome.WAITING,
+    Verdict.APPLY_AGAIN: Outcome.AGAIN,
     Verdict.HOPELESS: Outcome.HOPELESS,
 }
 
@@ -32,7 +33,7 @@ class Work:
         self.lease = lease
         self.clock: Clock = lease.clock
         self.why = lease.change.why
-        self.said = ""
+        self.said = lease.last_words()
         self.provisioner: Provisioner = lease.change.cluster.provisioner
 
     @property
@@ -58,6 +59,12 @@ class Work:
         self.lease.say(text, tone)
         self.said = text
         show_change(self.change)
+
+    def is_cancelled(self) -> bool:
+        who = self.lease.cancelled_by()
+        if who:
+            self.why = f"Cancelled by {who}."
+        return bool(who)
 
     def late(self, why: str) -> Outcome:
         self.why = why
@@ -96,7 +103,7 @@ def check(work: Work) -> Outcome:
 
 
 def apply(work: Work) -> Outcome:
-    return _written(work, work.revision.parsed)
+    return _written(work, work.revision.parsed, force=work.change.force)
 
 
 def observe(work: Work) -> Outcome:
@@ -134,9 +141,9 @@ EFFECTS: dict[Effect, Callable[[Work], Outcome]] = {
 }
 
 
-def _written(work: Work, spec: ClusterSpec) -> Outcome:
+def _written(work: Work, spec: ClusterSpec, *, force: bool = False) -> Outcome:
     try:
-        work.provisioner.apply(spec, work.say)
+        work.provisioner.apply(spec, work.say, force=force)
     except Unavailable as error:
         return work.unsure(error)
     except ConsoleError as error:
@@ -148,11 +155,14 @@ def _judged(work: Work, spec: ClusterSpec) -> Outcome:
     try:
         judgement = work.provisioner.judge(spec)
     except Unavailable as error:
-        judgement = Judgement(Verdict.WAITING, error.message)
+        # What cannot be told leaves a patient wait as it is: an outage of an hour in a wait of days rolls nothing back.
+        judgement = Judgement(Verdict.WAITING, error.message, patient=work.change.rests)
     work.why = judgement.why
-    if judgement.verdict is Verdict.WAITING and judgement.why:
+    is_patient = judgement.verdict is Verdict.WAITING and judgement.patient
+    # A wait of days is said as it begins; how it stands is in `waits_for`, which the page shows.
+    if judgement.verdict is Verdict.WAITING and judgement.why and not work.change.rests:
         work.say(judgement.why, "busy")
-    return VERDICTS[judgement.verdict]
+    return Outcome.PATIENT if is_patient else VERDICTS[judgement.verdict]
 
 
 def _name_touched_jobs(work: Work) -> None:

@@ -23,6 +23,7 @@ from clusters.machine import LIVE
 from clusters.models import Change, ChangeLine
 
 LEASE_S = 15.0
+LEAST_LEFT_S = 60.0
 BEAT_S = 4.0
 log = logging.getLogger(__name__)
 
@@ -60,6 +61,30 @@ class Lease:
         with transaction.atomic():
             self.write()
             ChangeLine.objects.create(change=self.change, text=text, tone=tone)
+
+    def last_words(self) -> str:
+        """The latest sentence of the log: another worker may have said it."""
+        return self.change.lines.order_by("-pk").values_list("text", flat=True).first() or ""
+
+    def rest(self, waits_for: str) -> None:
+        """Stop the change's clock while it waits patiently, before letting go of it. What led here went well, so
+        earlier interruptions are forgotten. Raises LeaseLost."""
+        left = self.change.time_left or timedelta()
+        if self.change.deadline is not None:
+            left = self.change.deadline - self.clock.now()
+        left = max(left, timedelta(seconds=LEAST_LEFT_S))
+        self.write(deadline=None, time_left=left, attempts=0, waits_for=waits_for)
+
+    def wake(self) -> None:
+        """Let its clock run on, with time enough for what comes after the wait. Raises LeaseLost."""
+        if self.change.time_left is not None:
+            deadline = self.clock.now() + self.change.time_left
+            self.write(deadline=deadline, time_left=None, waits_for="")
+
+    def cancelled_by(self) -> str:
+        """Who has asked to cancel the change, empty while nobody has. Asks the database."""
+        asked = Change.objects.filter(pk=self.change.pk).values_list("cancelled_by__username", flat=True)
+        return asked.first() or ""
 
     def hold(self) -> None:
         """Prolong without writing anything, even when the change was given up: the worker is still busy

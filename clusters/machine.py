@@ -55,8 +55,9 @@ class Outcome(StrEnum):
     """What happened when the effect of a status was performed.
 
     `GOOD` is an effect that reached its end, `APPLIED` one that wrote and now has to be judged. `WAITING` is
-    a verdict that is not in yet (look again), `UNSURE` an effect that may or may not have worked (perform it
-    again). `REFUSED` and `HOPELESS` are evidence, `LATE` is a deadline that has passed.
+    a verdict that is not in yet (look again), `PATIENT` one that may take days (look again, and no time counts),
+    `AGAIN` a phase that is over (write the next one), `UNSURE` an effect that may or may not have worked (perform it
+    again). `REFUSED` and `HOPELESS` are evidence, `LATE` is a deadline that has passed, `CANCELLED` a person's wish.
     """
 
     STARTED = "started"
@@ -66,7 +67,10 @@ class Outcome(StrEnum):
     REFUSED = "refused"
     HOPELESS = "hopeless"
     LATE = "late"
+    CANCELLED = "cancelled"
     WAITING = "waiting"
+    PATIENT = "patient"
+    AGAIN = "again"
     UNSURE = "unsure"
 
 
@@ -92,6 +96,9 @@ class Move:
 
 S, O, E = ChangeStatus, Outcome, Effect
 BAD = (O.REFUSED, O.HOPELESS, O.LATE)
+SETBACKS = (*BAD, O.CANCELLED)
+# Only an edit has something to go back to; while it goes back, there is nothing left to cancel.
+CANCELLABLE = LIVE - {S.ROLLING_BACK}
 
 FORWARD: dict[tuple[ChangeStatus, Outcome], Move] = {
     (S.PROPOSED, O.STARTED): Move(S.CHECKING, E.CHECK),
@@ -99,14 +106,19 @@ FORWARD: dict[tuple[ChangeStatus, Outcome], Move] = {
     (S.CHECKING, O.UNSURE): Move(S.CHECKING, E.CHECK),
     (S.CHECKING, O.PROBLEMS): Move(S.REJECTED),
     (S.CHECKING, O.LATE): Move(S.REJECTED),
+    (S.CHECKING, O.CANCELLED): Move(S.REJECTED),
     (S.APPLYING, O.APPLIED): Move(S.OBSERVING, E.OBSERVE),
     (S.APPLYING, O.UNSURE): Move(S.APPLYING, E.APPLY),
     (S.OBSERVING, O.GOOD): Move(S.COMMITTED),
     (S.OBSERVING, O.WAITING): Move(S.OBSERVING, E.OBSERVE),
+    (S.OBSERVING, O.PATIENT): Move(S.OBSERVING, E.OBSERVE),
+    (S.OBSERVING, O.AGAIN): Move(S.APPLYING, E.APPLY),
     (S.ROLLING_BACK, O.APPLIED): Move(S.ROLLING_BACK, E.CONFIRM),
     (S.ROLLING_BACK, O.UNSURE): Move(S.ROLLING_BACK, E.RESTORE),
     (S.ROLLING_BACK, O.GOOD): Move(S.ROLLED_BACK),
     (S.ROLLING_BACK, O.WAITING): Move(S.ROLLING_BACK, E.CONFIRM),
+    (S.ROLLING_BACK, O.PATIENT): Move(S.ROLLING_BACK, E.CONFIRM),
+    (S.ROLLING_BACK, O.AGAIN): Move(S.ROLLING_BACK, E.RESTORE),
     **{(S.ROLLING_BACK, bad): Move(S.STUCK) for bad in BAD},
 }
 # Terminating and deleting ask the platform nothing beforehand and leave nothing to judge.
@@ -125,15 +137,18 @@ RESUME: dict[ChangeStatus, Effect] = {
 
 def step(kind: Kind, status: ChangeStatus, outcome: Outcome) -> Move:
     """The next move. Raises KeyError for a pair that cannot happen, which is a fault in the caller."""
-    if status in (S.APPLYING, S.OBSERVING) and outcome in BAD:
+    if status in (S.APPLYING, S.OBSERVING) and outcome in SETBACKS:
         return _setback(kind)
     return (ENDING if kind in ENDINGS else FORWARD)[status, outcome]
 
 
-def resume(kind: Kind, status: ChangeStatus) -> Move:
-    """The move of a worker that finds a change as another one left it."""
+def resume(kind: Kind, status: ChangeStatus, *, rested: bool = False) -> Move:
+    """The move of a worker that finds a change as another one left it. `rested`: let go of during a patient wait, when
+    everything was written and only has to be looked at."""
     if status is S.PROPOSED:
         return step(kind, status, O.STARTED)
+    if rested and status is S.ROLLING_BACK:
+        return Move(status, E.CONFIRM)
     return Move(status, E.END if kind in ENDINGS else RESUME[status])
 
 
@@ -141,6 +156,10 @@ def _setback(kind: Kind) -> Move:
     if kind is Kind.EDIT:
         return Move(S.ROLLING_BACK, E.RESTORE)
     return Move(S.FAILED) if kind is Kind.CREATE else Move(S.STUCK)
+
+
+def may_cancel(kind: Kind, status: ChangeStatus) -> bool:
+    return kind is Kind.EDIT and status in CANCELLABLE
 
 
 def gives_way(live: Kind, to: Kind) -> bool:

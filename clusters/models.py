@@ -16,7 +16,7 @@ from clusters import authority
 from clusters import spec as specs
 from clusters.finding import Finding, from_stored
 from clusters.lifecycle import Status
-from clusters.machine import LIVE, ChangeStatus
+from clusters.machine import LIVE, ChangeStatus, Kind, may_cancel
 from clusters.nodes import Health
 from clusters.platform import Platform, RegionRef, platform_named
 from clusters.provisioner import ClusterRef, Provisioner, provisioner_named
@@ -184,7 +184,11 @@ class Revision(models.Model):
 
 
 class Change(models.Model):
-    """One journey of a cluster from a revision to another. At most one is live in a cluster: the database says so."""
+    """One journey of a cluster from a revision to another. At most one is live in a cluster: the database says so.
+
+    `force` ends jobs that the platform would otherwise wait for. `time_left` is set while the change waits patiently
+    (`Judgement.patient`) for what `waits_for` says: its clock stands, so there is no `deadline`.
+    """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="changes")
     number = models.PositiveIntegerField()
@@ -202,10 +206,16 @@ class Change(models.Model):
     ended_at = models.DateTimeField(null=True)
     problems = models.JSONField(default=list)
     why = models.TextField(blank=True)
+    force = models.BooleanField(default=False)
+    cancelled_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
     attempts = models.PositiveSmallIntegerField(default=0)
     lease_token = models.CharField(max_length=32, blank=True)
     lease_until = models.DateTimeField(null=True)
     deadline = models.DateTimeField(null=True)
+    time_left = models.DurationField(null=True)
+    waits_for = models.TextField(blank=True)
 
     class Meta:
         ordering = ["-number"]
@@ -222,6 +232,15 @@ class Change(models.Model):
     @property
     def is_live(self) -> bool:
         return self.status in LIVE
+
+    @property
+    def rests(self) -> bool:
+        """Whether it waits for something that is no fault and may take long; no worker is held by it."""
+        return self.is_live and self.time_left is not None
+
+    @property
+    def can_be_cancelled(self) -> bool:
+        return self.cancelled_by_id is None and may_cancel(Kind(self.kind), ChangeStatus(self.status))
 
 
 class ChangeLine(models.Model):

@@ -114,10 +114,14 @@ class Observation:
 
 
 class Verdict(StrEnum):
-    """What an observation says about a change: unknown is waiting; hopeless only on evidence."""
+    """What an observation says about a change: unknown is waiting; hopeless only on evidence.
+
+    `APPLY_AGAIN` is a change of several phases: what the next one needs is there now, so apply the same spec once more.
+    """
 
     DONE = "done"
     WAITING = "waiting"
+    APPLY_AGAIN = "apply again"
     HOPELESS = "hopeless"
 
 

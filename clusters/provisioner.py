@@ -62,9 +62,11 @@ class Provisioner(Protocol):
         """Ask the platform without touching the cluster (a shadow controller reads the candidate). At most 5 s."""
         ...
 
-    def apply(self, spec: ClusterSpec, say: Say) -> None:
+    def apply(self, spec: ClusterSpec, say: Say, *, force: bool = False) -> None:
         """Make it so. Idempotent: may be run again after a kill at any point. `say` takes one sentence a step.
 
+        Nodes that go are drained first, and `judge` waits patiently for the jobs on them (`force` ends those instead);
+        what can only be written afterwards is written by the apply that follows `APPLY_AGAIN`.
         Raises Rejected when the cluster refuses (the adapter has then put its own last good files back where it
         could), Unavailable when it cannot tell.
         """
@@ -82,8 +84,12 @@ class Provisioner(Protocol):
         """Bring back parts that should run and do not; sentences of what was done. Quick when there is nothing."""
         ...
 
-    def restart(self, part: str, say: Say) -> None:
-        """Restart `controller`, `login`, `workers`, or one node by its Slurm name (its reboot)."""
+    def restart(self, part: str, say: Say, *, when_idle: bool = False) -> None:
+        """Restart `controller`, `login`, `workers`, or one node by its Slurm name (its reboot).
+
+        `when_idle`, of a node only: drain it with a reason of ours and return; `revive` restarts it once its jobs have
+        ended and lets it take new ones.
+        """
         ...
 
     def login(self) -> LoginEndpoint:

@@ -14,6 +14,7 @@ from clusters.effects import EFFECTS, Work
 from clusters.endings import finish
 from clusters.leases import Clock, LeaseLost
 from clusters.machine import ENDINGS, ChangeStatus, Effect, Kind, Move, Outcome
+from clusters.show import show_change
 
 SYSTEM = Clock()
 CHECK_S = 10
@@ -22,7 +23,7 @@ CREATE_S = 300
 RESTORE_S = 120
 LOOK_AGAIN_S = 0.5
 MOST_ATTEMPTS = 6
-AGAIN = frozenset({Outcome.WAITING, Outcome.UNSURE})
+AGAIN = frozenset({Outcome.WAITING, Outcome.UNSURE, Outcome.AGAIN})
 LOOKS = frozenset({Effect.OBSERVE, Effect.CONFIRM})
 log = logging.getLogger(__name__)
 
@@ -49,14 +50,27 @@ def _travel(work: Work) -> None:
     while move.effect:
         _enter(work, move)
         outcome = _perform(work, move)
+        if outcome is Outcome.PATIENT:
+            _rest(work)
+            return
+        work.lease.wake()
         if outcome in AGAIN:
             work.clock.sleep(LOOK_AGAIN_S)
         move = machine.step(kind, move.status, outcome)
     finish(work, move.status)
 
 
+def _rest(work: Work) -> None:
+    """Let go of a change that may wait for days: `resume_changes` has it looked at again every few seconds."""
+    before = work.change.waits_for
+    work.lease.rest(work.why)
+    if work.why != before:
+        show_change(work.change)
+
+
 def _first(work: Work) -> Move:
-    return machine.resume(Kind(work.change.kind), ChangeStatus(work.change.status))
+    change = work.change
+    return machine.resume(Kind(change.kind), ChangeStatus(change.status), rested=change.rests)
 
 
 def _enter(work: Work, move: Move) -> None:
@@ -64,24 +78,27 @@ def _enter(work: Work, move: Move) -> None:
     if work.change.status == move.status:
         work.lease.write()
         return
+    before = ChangeStatus(work.change.status)
     fields: dict[str, object] = {"status": move.status}
-    if allowed := _allowed_s(Kind(work.change.kind), move.status):
+    if allowed := _allowed_s(Kind(work.change.kind), before, move.status):
         fields["deadline"] = work.clock.now() + timedelta(seconds=allowed)
     if move.status is ChangeStatus.ROLLING_BACK:
         fields |= {"why": work.why, "attempts": 1}
     work.lease.write(**fields)
-    work.say(*SENTENCES[move.status](work))
+    work.say(*SENTENCES[move.status](work, before))
 
 
-def _allowed_s(kind: Kind, status: ChangeStatus) -> int | None:
+def _allowed_s(kind: Kind, before: ChangeStatus, status: ChangeStatus) -> int | None:
     """Seconds from entering `status`; None when it shares the time of the one before."""
-    if status is ChangeStatus.APPLYING:
+    if status is ChangeStatus.APPLYING and before is not ChangeStatus.OBSERVING:
         return CREATE_S if kind is Kind.CREATE else EDIT_S
     return {ChangeStatus.CHECKING: CHECK_S, ChangeStatus.ROLLING_BACK: RESTORE_S}.get(status)
 
 
 def _perform(work: Work, move: Move) -> Outcome:
     """A look is taken even past the deadline: what came slowly and is there need not be undone."""
+    if work.change.status != ChangeStatus.ROLLING_BACK and work.is_cancelled():
+        return Outcome.CANCELLED
     if work.change.attempts > MOST_ATTEMPTS:
         return work.late(f"Given up after {MOST_ATTEMPTS} interrupted attempts.")
     if _is_late(work) and move.effect not in LOOKS:
@@ -96,17 +113,22 @@ def _is_late(work: Work) -> bool:
     return work.change.deadline is not None and work.clock.now() > work.change.deadline
 
 
-def _applying(work: Work) -> tuple[str, str]:
+def _applying(work: Work, before: ChangeStatus) -> tuple[str, str]:
     if work.change.kind in ENDINGS:
         return f"Ending {work.change.cluster.slug}.", "busy"
+    if before is ChangeStatus.OBSERVING:
+        return "Applying the next step.", "busy"
     return "Checked: nothing speaks against it. Applying.", "busy"
 
 
-SENTENCES: dict[ChangeStatus, Callable[[Work], tuple[str, str]]] = {
-    ChangeStatus.CHECKING: lambda work: ("Checking before anything is touched.", "busy"),
+SENTENCES: dict[ChangeStatus, Callable[[Work, ChangeStatus], tuple[str, str]]] = {
+    ChangeStatus.CHECKING: lambda work, before: ("Checking before anything is touched.", "busy"),
     ChangeStatus.APPLYING: _applying,
-    ChangeStatus.OBSERVING: lambda work: ("Applied. Waiting until the cluster itself says so.", "busy"),
-    ChangeStatus.ROLLING_BACK: lambda work: (
+    ChangeStatus.OBSERVING: lambda work, before: (
+        "Applied. Waiting until the cluster itself says so.",
+        "busy",
+    ),
+    ChangeStatus.ROLLING_BACK: lambda work, before: (
         f"{work.why} Going back to revision {work.base.number}.".strip(),
         "bad",
     ),

@@ -5,12 +5,13 @@ from console import live
 
 
 def show_change(change: Change) -> None:
-    """Push the change's status and log to the cluster's pages, on commit."""
+    """Push the change's status, its log and what it waits for to the cluster's pages, on commit."""
     live.publish(
         live.cluster_topic(change.cluster.key),
         [
             live.fragment("clusters/_change_status.html", f"change-status-{change.pk}", change=change),
             live.fragment("clusters/_change_lines.html", f"change-lines-{change.pk}", change=change),
+            live.fragment("clusters/_change_wait.html", f"change-wait-{change.pk}", change=change),
         ],
     )
 

@@ -11,4 +11,9 @@ urlpatterns = [
     path("c/<slug:cluster>/changes/", changes.changes, name="changes"),
     path("c/<slug:cluster>/changes/<int:number>/", changes.change, name="change"),
     path("c/<slug:cluster>/changes/<int:number>/rollback/", changes.rollback, name="rollback"),
+    path(
+        "c/<slug:cluster>/changes/<int:number>/cancellation/",
+        changes.cancellation,
+        name="change-cancellation",
+    ),
 ]

@@ -161,10 +161,10 @@ def _came_back(cluster: Cluster, seen: Observation) -> bool:
 
 def _should_run(cluster: Cluster) -> bool:
     """Running, and no worker is changing it right now; or Creating with everything already applied."""
-    change = cluster.changes.filter(status__in=LIVE).values_list("kind", "status").first()
+    change = cluster.changes.filter(status__in=LIVE).first()
     if cluster.status == Status.CREATING:
-        return change == (Kind.CREATE, ChangeStatus.OBSERVING)
-    return cluster.status == Status.RUNNING and change is None
+        return change is not None and (change.kind, change.status) == (Kind.CREATE, ChangeStatus.OBSERVING)
+    return cluster.status == Status.RUNNING and (change is None or change.rests)
 
 
 def _record_health(cluster: Cluster, nodes: Written[Node]) -> None:

@@ -4,6 +4,8 @@ Values are sealed with Fernet (AES-128-CBC and HMAC-SHA256) under the newest of 
 any of them, so that keys rotate without a stop. Opened values are never logged and never put into an error.
 """
 
+import hashlib
+
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 
@@ -37,6 +39,15 @@ def get(owner: str, kind: str) -> bytes:
 def has(owner: str, kind: str) -> bool:
     """Whether there is one, opened or not."""
     return Secret.objects.filter(owner=owner, kind=kind).exists()
+
+
+def mark(owner: str, kind: str) -> bytes:
+    """What stands for the value without opening it: another value has another mark, and so has the same one sealed
+    anew. Raises Missing."""
+    sealed = Secret.objects.filter(owner=owner, kind=kind).values_list("sealed", flat=True).first()
+    if sealed is None:
+        raise Missing(f"There is no {kind} of {owner}.")
+    return hashlib.sha256(sealed).digest()
 
 
 def drop(owner: str) -> None:

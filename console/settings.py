@@ -166,6 +166,8 @@ PROVISIONERS = {
     "slinky": "slurm.provisioners.slinky.adapter.Slinky",
 }
 PLATFORMS = {"sandbox": "slurm.provisioners.sandbox.platform.SandboxPlatform"}
+# How login nodes without an address are reached, by `LoginEndpoint.tunnel["kind"]`.
+TUNNELS = {"kube": "slurm.provisioners.slinky.tunnel.open_tunnel"}
 RECORDERS = ["clusters.watch.record", "slurm.watch.record"]
 WATCH_TICK_S = seconds("QUARTERDECK_WATCH_TICK", 2.0)
 SHADOW_CHECK = flag("QUARTERDECK_SHADOW_CHECK", default=True)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Deletes what was made in this checkout: the environment, the front-end files, and `var/` with all data.
 
-Refuses while a console runs here. The downloads in the user's cache stay.
+Refuses while a console or `make kube` runs here. The downloads in the user's cache stay.
 """
 
 import contextlib
+import fcntl
 import os
 import shutil
 import sys
@@ -29,11 +30,12 @@ from console.run.steps import CannotRun, Steps  # noqa: E402
 
 
 def main() -> int:
-    """Exit status 1 with one line while a console runs."""
+    """Exit status 1 with one line while something runs."""
     layout = Layout(ROOT, ROOT / "var")
     try:
         layout.make()
         clear_leftovers(layout, Steps())
+        _check_no_rig(layout.var / "kube" / "lock")
     except CannotRun as problem:
         print(problem.line(), file=sys.stderr)
         return 1
@@ -44,6 +46,19 @@ def main() -> int:
     if left:
         print(f"quarterdeck: {', '.join(left)} could not be deleted in full: use root", file=sys.stderr)
     return 1 if left else 0
+
+
+def _check_no_rig(lock: Path) -> None:
+    """Raise `CannotRun` while a Kubernetes API server of `make kube` holds its lock."""
+    if not lock.exists():
+        return
+    with lock.open() as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CannotRun(
+                "a Kubernetes API server runs in this checkout", "stop `make kube` first"
+            ) from None
 
 
 def _delete(path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import browser
 import front_end
+import kube_rig
 import python_env
 import tools
 from cache import Cache
@@ -17,11 +18,17 @@ from console.run.records import clear_leftovers
 from console.run.steps import CannotRun, Steps
 
 ROOT = Path(__file__).resolve().parent.parent
+NEWEST_SLURM = "26.05"  # the operator for Kubernetes wants 25.11 or newer
 
 
 def main(arguments: Sequence[str]) -> int:
     """Exit status 0 when all is ready, 1 with one line when something is missing."""
-    goals: dict[str, Callable[[], None]] = {"run": for_run, "test": for_test, "vendor": for_vendor}
+    goals: dict[str, Callable[[], None]] = {
+        "run": for_run,
+        "test": for_test,
+        "kube": for_kube,
+        "vendor": for_vendor,
+    }
     if len(arguments) != 1 or arguments[0] not in goals:
         print(f"usage: prepare.py {'|'.join(goals)}", file=sys.stderr)
         return 2
@@ -47,10 +54,17 @@ def for_run() -> None:
 
 
 def for_test() -> None:
-    """As for a run, with the tools of the tests and a browser."""
+    """As for a run, with the tools of the tests, a browser, the Slurm that Kubernetes needs and a Kubernetes."""
     check_writable(ROOT / "var")
     check_disk(ROOT / "var")
-    _prepare(["requirements.lock", "requirements-dev.lock"], slurm=True, chromium=True)
+    _prepare(["requirements.lock", "requirements-dev.lock"], slurm=True, tests=True)
+
+
+def for_kube() -> None:
+    """The environment alone: the rig builds itself, where a person sees it."""
+    check_writable(ROOT / "var")
+    check_disk(ROOT / "var")
+    _prepare(["requirements.lock"])
 
 
 def for_vendor() -> None:
@@ -67,7 +81,14 @@ def _slurm_tree(steps: Steps, log: Path) -> None:
         step.note = log.read_text(errors="replace").splitlines()[-1]
 
 
-def _prepare(locks: list[str], *, slurm: bool = False, chromium: bool = False) -> None:
+def _newest_slurm_tree(steps: Steps, log: Path) -> None:
+    """Where it cannot be had, tests that need it say so."""
+    with steps.step("Slurm, newest") as step:
+        tools.run([python_env.python(ROOT), "deploy/slurm_tree.py", NEWEST_SLURM], log, cwd=ROOT)
+        step.note = log.read_text(errors="replace").splitlines()[-1]
+
+
+def _prepare(locks: list[str], *, slurm: bool = False, tests: bool = False) -> None:
     steps, cache = Steps(), Cache.of_user()
     log = ROOT / "var" / "log" / "prepare.log"
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -77,5 +98,7 @@ def _prepare(locks: list[str], *, slurm: bool = False, chromium: bool = False) -
         front_end.ensure(ROOT, cache, steps, log)
         if slurm:
             _slurm_tree(steps, log)
-        if chromium:
+        if tests:
             browser.ensure(steps, log)
+            _newest_slurm_tree(steps, log)
+            kube_rig.ensure(ROOT, steps, log)

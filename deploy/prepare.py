@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Turns a fresh checkout into one that runs: `python3 deploy/prepare.py run|test|vendor`.
+"""Turns a fresh checkout into one that runs: `python3 deploy/prepare.py run|test|kube|vendor`.
 
 Needs the standard library only, as it runs before anything is installed, and this file must be readable by old
 Pythons, so that one too old gets a sentence and not a syntax error.

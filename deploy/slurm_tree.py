@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Makes the root tree of the demo's Slurm ready in the user's cache: `.venv/bin/python deploy/slurm_tree.py`.
+"""Makes the root tree of a Slurm ready in the user's cache: `.venv/bin/python deploy/slurm_tree.py [IMAGE]`.
 
 The sandbox would build it itself when the first cluster is created; here it is a step of the preparation, with its
-time and its errors where a person looks. Prints what it is, last, in one line. Needs the environment.
+time and its errors where a person looks. Without IMAGE it is the demo's, or this machine's own Slurm where a tree of
+another release cannot be entered. Prints what it is, last, in one line. Needs the environment.
 """
 
 import sys
@@ -18,7 +19,10 @@ from slurm.provisioners.sandbox.tree import build_tree, cached_tree  # noqa: E40
 
 def main() -> int:
     refusal = can_make_rooms()
-    image = HOST_PREFIX if refusal else IMAGES[DEFAULT_IMAGE]
+    if refusal and sys.argv[1:]:
+        print(f"not here: {refusal}")
+        return 1
+    image = HOST_PREFIX if refusal else IMAGES[sys.argv[1] if sys.argv[1:] else DEFAULT_IMAGE]
     origin = "from the cache" if cached_tree(image) else "downloaded, kept in the cache"
     try:
         tree = build_tree(image)

@@ -127,7 +127,7 @@ class FakeProvisioner:
             return (Problem("slurm_conf", "SchedulerType has no value sched/nonsense.", line=line),)
         return ()
 
-    def apply(self, spec: ClusterSpec, say: Say) -> None:
+    def apply(self, spec: ClusterSpec, say: Say, *, force: bool = False) -> None:
         """File by file, as real disks are written: killed in between, the files are neither old nor new."""
         self.calls.append("apply")
         error = self.script.apply.pop(0) if self.script.apply else None
@@ -189,7 +189,7 @@ class FakeProvisioner:
         self.save(world)
         return done
 
-    def restart(self, part: str, say: Say) -> None:
+    def restart(self, part: str, say: Say, *, when_idle: bool = False) -> None:
         self.calls.append(f"restart {part}")
         say(f"Restarted {part}.")
 

@@ -36,6 +36,20 @@ class ChangeDetail(ClusterView):
         return Response(ChangeDetailSerializer(get_object_or_404(rows, number=number)).data)
 
 
+class Cancel(ClusterView):
+    """Give up a live edit: what it has done is undone. 409 when it is over or cannot be cancelled."""
+
+    actions = {"POST": Action.CHANGE_CLUSTER}
+
+    @extend_schema(request=None, responses={202: ChangeSerializer})
+    def post(self, request: Request, team: str, cluster: str, number: int) -> Response:
+        found = get_object_or_404(
+            self.door.cluster.changes.select_related("by", "base", "revision"), number=number
+        )
+        change = changes.cancel(found, by=self.door.membership)
+        return Response(ChangeSerializer(change).data, status=202)
+
+
 class Revisions(ClusterView):
     """Every desired state that the cluster had, newest first."""
 

@@ -87,6 +87,7 @@ class ChangeSerializer(serializers.ModelSerializer[Change]):
     by = serializers.CharField(source="by.username", default=None, allow_null=True)
     base = serializers.IntegerField(source="base.number", default=None, allow_null=True)
     revision = serializers.IntegerField(source="revision.number", default=None, allow_null=True)
+    cancelled_by = serializers.CharField(source="cancelled_by.username", default=None, allow_null=True)
 
     class Meta:
         model = Change
@@ -102,6 +103,9 @@ class ChangeSerializer(serializers.ModelSerializer[Change]):
             "ended_at",
             "why",
             "problems",
+            "force",
+            "waits_for",
+            "cancelled_by",
         ]
 
 

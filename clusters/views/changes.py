@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from clusters.access import Door, cluster_view
-from clusters.changes import rollback_to
+from clusters.changes import cancel, rollback_to
 from clusters.diff import FieldChange, diff
 from clusters.lifecycle import Step
 from clusters.machine import ChangeStatus
@@ -45,6 +45,8 @@ def change(request: HttpRequest, door: Door, number: int) -> HttpResponse:
             "tab": "changes",
             "change": found,
             "diff": _diff(found.base, found.revision),
+            "cancel_url": reverse("change-cancellation", kwargs=where),
+            "cancel_why_not": why_not(door, Action.CHANGE_CLUSTER, Step.CHANGE),
             "roll_back_url": reverse("rollback", kwargs=where) if _is_earlier(door, found) else "",
             "roll_back_why_not": why_not(door, Action.CHANGE_CLUSTER, Step.CHANGE),
         },
@@ -79,6 +81,26 @@ def rollback(request: HttpRequest, door: Door, number: int) -> HttpResponse:
             request, "clusters/rollback.html", {**context, "error": error}, status=error.status
         )
     return close_dialog(request, change_url(made))
+
+
+@cluster_view(Action.CHANGE_CLUSTER)
+def cancellation(request: HttpRequest, door: Door, number: int) -> HttpResponse:
+    """Give a live change up: what is undone, then the wish, which the worker meets at its next look."""
+    found = _change(door, number)
+    context: dict[str, object] = {
+        "door": door,
+        "cluster": door.cluster,
+        "change": found,
+        "back": change_url(found),
+    }
+    if request.method != "POST":
+        return render_dialog(request, "clusters/change_cancel.html", context)
+    try:
+        cancel(found, by=door.membership)
+    except ConsoleError as error:
+        context["error"] = error
+        return render_dialog(request, "clusters/change_cancel.html", context, status=error.status)
+    return close_dialog(request, change_url(found))
 
 
 def change_url(change: Change) -> str:

@@ -15,13 +15,11 @@ from dataclasses import dataclass, field
 from typing import IO
 
 from clusters.provisioner import Completed
-from console.errors import Unavailable
+from slurm.executors.endings import absent, ended, late, too_much
 from slurm.executors.environment import environment
 
 MOST_BYTES = 256 * 2**20
 _CHUNK = 2**16
-# What chroot, env, nsenter and setpriv end with when the command is not there (POSIX shells do the same).
-_NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 
 
 @dataclass(frozen=True)
@@ -43,17 +41,13 @@ class LocalExecutor:
         try:
             output = _Talk(process, stdin, self.most_bytes).until(time.monotonic() + timeout_s)
         except _Excess as excess:
-            raise Unavailable(f"{argv[0]} printed more than {self.most_bytes >> 20} MiB.") from excess
+            raise too_much(argv, self.most_bytes) from excess
         finally:
             _kill_group(process)
         if output is None:
-            raise Unavailable(
-                f"{argv[0]} did not answer within {timeout_s:g} s.",
-                "The controller may be busy, frozen or gone; look at its log.",
-            )
-        if process.returncode in (_NOT_FOUND, _NOT_EXECUTABLE) and not output[0]:
-            raise _absent(argv, output[1].decode("utf-8", "replace"))
-        return Completed(process.returncode, output[0], output[1].decode("utf-8", "replace"))
+            raise late(argv, timeout_s)
+        out, err = output
+        return ended(argv, Completed(process.returncode, out, err.decode("utf-8", "replace")))
 
     def _start(self, argv: Sequence[str]) -> "subprocess.Popen[bytes]":
         enter = ["env", "-C", self.directory] if self.directory else []
@@ -67,7 +61,7 @@ class LocalExecutor:
                 start_new_session=True,
             )
         except OSError as refused:
-            raise _absent(argv, str(refused)) from refused
+            raise absent(argv, str(refused)) from refused
 
 
 class _Excess(Exception):
@@ -147,10 +141,3 @@ def _kill_group(process: "subprocess.Popen[bytes]") -> None:
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream and not stream.closed:
             stream.close()
-
-
-def _absent(argv: Sequence[str], why: str) -> Unavailable:
-    return Unavailable(
-        f"{argv[0]} could not be started: {why.strip()[-200:]}",
-        "Slurm's commands must be installed beside the controller.",
-    )

@@ -56,6 +56,7 @@ def order(door: Door, address: str) -> dict[str, dict[str, object]]:
         "host_key": endpoint.host_key,
         "key": signed.key,
         "certificate": signed.certificate,
+        "tunnel": dict(endpoint.tunnel),
     }
     return {"owner": owner, "target": target}
 
@@ -75,7 +76,9 @@ def login_of(cluster: Cluster) -> LoginEndpoint:
 
 
 def ssh_command(endpoint: LoginEndpoint) -> str:
-    """What a person types to get the same shell from their own machine."""
+    """What a person types to get the same shell from their own machine; empty where only the platform leads there."""
+    if endpoint.tunnel:
+        return ""
     port = [] if endpoint.port == 22 else ["-p", str(endpoint.port)]
     return " ".join(["ssh", *port, f"{endpoint.user}@{endpoint.host}"])
 

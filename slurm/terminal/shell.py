@@ -6,12 +6,15 @@ minutes' life; neither the agent nor any file of the person who runs the worker 
 """
 
 import asyncio
+import socket
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import asyncssh
 
 from console.errors import Unavailable
+from slurm.terminal.tunnel import through
 from slurm.terminal.wire import WINDOW
 
 DIAL_S = 10.0
@@ -38,7 +41,10 @@ class Unreachable(Unavailable):
 
 @dataclass(frozen=True)
 class Target:
-    """Where to dial and as whom. `key` and `certificate` never appear in a repr, so never in a log."""
+    """Where to dial and as whom. `key` and `certificate` never appear in a repr, so never in a log.
+
+    With a `tunnel` the connection is made through the platform, and `host` is only a name.
+    """
 
     host: str
     port: int
@@ -46,6 +52,12 @@ class Target:
     host_key: str
     key: str = field(repr=False)
     certificate: str = field(repr=False)
+    tunnel: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def place(self) -> str:
+        """The login node for a sentence: with its port where that is a real one."""
+        return self.host if self.tunnel else f"{self.host}:{self.port}"
 
 
 @dataclass(frozen=True)
@@ -139,7 +151,8 @@ class Shell(asyncssh.SSHClientSession[bytes]):
 
 
 async def dial(target: Target, listener: Listener, columns: int, rows: int) -> Shell:
-    """Open a shell of `columns` by `rows`. Raises HostKeyChanged, SignInRefused or Unreachable within DIAL_S."""
+    """Open a shell of `columns` by `rows`. Raises HostKeyChanged, SignInRefused or Unreachable within DIAL_S, and what
+    the way there raises (`tunnel.through`)."""
     try:
         async with asyncio.timeout(DIAL_S):
             connection = await _connect(target)
@@ -152,21 +165,33 @@ async def dial(target: Target, listener: Listener, columns: int, rows: int) -> S
         raise _changed(target) from error
     except asyncssh.PermissionDenied as error:
         raise SignInRefused(
-            f"The login node {target.host}:{target.port} did not let {target.user} in.",
+            f"The login node {target.place} did not let {target.user} in.",
             "It does not trust this console's SSH authority, or its clock is minutes off: restart the login node.",
         ) from error
     except (OSError, asyncssh.Error, TimeoutError) as error:
         raise Unreachable(
-            f"The login node {target.host}:{target.port} does not answer: {str(error) or 'no answer in time'}.",
+            f"The login node {target.place} does not answer: {str(error) or 'no answer in time'}.",
             "See the login node on the overview; it is restarted by itself, or by Restart login.",
         ) from error
 
 
 async def _connect(target: Target) -> asyncssh.SSHClientConnection:
+    sock = await through(target.tunnel) if target.tunnel else None
+    try:
+        return await _signed_in(target, sock)
+    except BaseException:
+        if sock:
+            sock.close()
+        raise
+
+
+async def _signed_in(target: Target, sock: socket.socket | None) -> asyncssh.SSHClientConnection:
+    """Over `sock`, or over a connection of its own."""
     pair = (asyncssh.import_private_key(target.key), asyncssh.import_certificate(target.certificate))
     return await asyncssh.connect(
         target.host,
         target.port,
+        sock=sock,
         username=target.user,
         client_keys=[pair],
         known_hosts=([asyncssh.import_public_key(target.host_key)], [], []),
@@ -209,7 +234,7 @@ def _host_key_kinds(pinned: str) -> list[str]:
 
 def _changed(target: Target) -> HostKeyChanged:
     return HostKeyChanged(
-        f"The machine that answers at {target.host}:{target.port} does not show the host key of this cluster's login "
+        f"The machine that answers at {target.place} does not show the host key of this cluster's login "
         "node, so nothing was sent to it.",
         "Somebody may be listening in between, or the login node was set up anew by hand. An admin compares its host "
         "key and restarts the login node from the overview, which pins the key that it then has.",

@@ -32,7 +32,7 @@ from tests.fakes import FakeProvisioner, script_of  # noqa: E402
 
 def warm_up() -> None:
     """Load once what every child would load anew. Opens no database connection: it must not be shared by forking."""
-    for name in ("_change_status", "_change_lines", "_overview"):
+    for name in ("_change_status", "_change_lines", "_change_wait", "_overview"):
         get_template(f"clusters/{name}.html")
     live._send("nobody", {"type": "live.push"})
 

@@ -3,6 +3,7 @@
 import pytest
 from django.test import Client
 
+from clusters import changes
 from clusters.lifecycle import Status
 from clusters.models import Change, Cluster
 from console.models import User
@@ -180,3 +181,13 @@ def test_schema_is_openapi_with_every_route(client: Client, cast: Cast) -> None:
     }
     assert wanted <= {path.partition("{cluster}/")[2] for path in schema["paths"]}
     assert "examples" in str(schema["paths"]["/api/v1/teams/{team}/clusters"]["post"])
+
+
+def test_a_live_edit_is_cancelled_once(ada: Script, cast: Cast) -> None:
+    cluster = tiny_cluster(cast.team)
+    changes.propose(cluster, cluster.spec.with_slurm_conf("# x"), base=1, by=cast.ada)
+    first = ada.post(f"{CLUSTERS}/tiny/changes/1/cancel")
+    assert (first.status_code, first.json()["cancelled_by"]) == (202, "ada")
+    again = ada.post(f"{CLUSTERS}/tiny/changes/1/cancel")
+    assert (again.status_code, again["Content-Type"]) == (409, PROBLEM)
+    assert ada.post(f"{CLUSTERS}/tiny/changes/2/cancel").status_code == 404

@@ -4,10 +4,21 @@ from itertools import product
 
 import pytest
 
-from clusters.machine import ENDINGS, LIVE, ChangeStatus, Effect, Kind, Move, Outcome, resume, step
+from clusters.machine import (
+    ENDINGS,
+    LIVE,
+    ChangeStatus,
+    Effect,
+    Kind,
+    Move,
+    Outcome,
+    may_cancel,
+    resume,
+    step,
+)
 
 S, O, E, K = ChangeStatus, Outcome, Effect, Kind
-BAD = (O.REFUSED, O.HOPELESS, O.LATE)
+SETBACKS = (O.REFUSED, O.HOPELESS, O.LATE, O.CANCELLED)
 GOING = (K.CREATE, K.EDIT, K.RECONFIGURE)
 
 COMMON = {
@@ -16,13 +27,18 @@ COMMON = {
     (S.CHECKING, O.UNSURE): (S.CHECKING, E.CHECK),
     (S.CHECKING, O.PROBLEMS): (S.REJECTED, E.NOTHING),
     (S.CHECKING, O.LATE): (S.REJECTED, E.NOTHING),
+    (S.CHECKING, O.CANCELLED): (S.REJECTED, E.NOTHING),
     (S.APPLYING, O.APPLIED): (S.OBSERVING, E.OBSERVE),
     (S.APPLYING, O.UNSURE): (S.APPLYING, E.APPLY),
     (S.OBSERVING, O.GOOD): (S.COMMITTED, E.NOTHING),
     (S.OBSERVING, O.WAITING): (S.OBSERVING, E.OBSERVE),
+    (S.OBSERVING, O.PATIENT): (S.OBSERVING, E.OBSERVE),
+    (S.OBSERVING, O.AGAIN): (S.APPLYING, E.APPLY),
     (S.ROLLING_BACK, O.APPLIED): (S.ROLLING_BACK, E.CONFIRM),
     (S.ROLLING_BACK, O.UNSURE): (S.ROLLING_BACK, E.RESTORE),
     (S.ROLLING_BACK, O.WAITING): (S.ROLLING_BACK, E.CONFIRM),
+    (S.ROLLING_BACK, O.PATIENT): (S.ROLLING_BACK, E.CONFIRM),
+    (S.ROLLING_BACK, O.AGAIN): (S.ROLLING_BACK, E.RESTORE),
     (S.ROLLING_BACK, O.GOOD): (S.ROLLED_BACK, E.NOTHING),
     (S.ROLLING_BACK, O.REFUSED): (S.STUCK, E.NOTHING),
     (S.ROLLING_BACK, O.HOPELESS): (S.STUCK, E.NOTHING),
@@ -43,7 +59,7 @@ SETBACK = {
 
 
 def expected(kind: Kind, status: ChangeStatus, outcome: Outcome) -> tuple[ChangeStatus, Effect] | None:
-    if status in (S.APPLYING, S.OBSERVING) and outcome in BAD:
+    if status in (S.APPLYING, S.OBSERVING) and outcome in SETBACKS:
         return SETBACK[kind]
     return (END if kind in ENDINGS else COMMON).get((status, outcome))
 
@@ -71,6 +87,20 @@ def test_every_pair_moves_as_the_table_says_or_is_a_fault(kind, status, outcome)
 @pytest.mark.parametrize("kind", GOING)
 def test_a_left_change_resumes_with_the_effect_of_its_status(kind, status, effect):
     assert resume(kind, status).effect is effect
+
+
+@pytest.mark.parametrize(
+    ("status", "effect"), [(S.OBSERVING, E.OBSERVE), (S.ROLLING_BACK, E.CONFIRM), (S.APPLYING, E.APPLY)]
+)
+@pytest.mark.parametrize("kind", GOING)
+def test_a_rested_change_is_looked_at_and_not_written_again(kind, status, effect):
+    assert resume(kind, status, rested=True) == Move(status, effect)
+
+
+@pytest.mark.parametrize(("kind", "status"), list(product(Kind, ChangeStatus)))
+def test_only_a_live_edit_that_does_not_go_back_already_may_be_cancelled(kind, status):
+    answer = kind is K.EDIT and status in LIVE and status is not S.ROLLING_BACK
+    assert may_cancel(kind, status) is answer
 
 
 @pytest.mark.parametrize("kind", sorted(ENDINGS))
@@ -121,7 +151,7 @@ def test_each_kind_can_end_only_so(kind, ends):
 
 def test_nothing_is_applied_unchecked():
     assert all(
-        status in (S.CHECKING, S.APPLYING)
+        status in (S.CHECKING, S.APPLYING, S.OBSERVING)
         for kind in GOING
         for status, move in moves(kind)
         if move.effect is E.APPLY

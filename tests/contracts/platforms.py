@@ -51,6 +51,8 @@ class Platform:
         give_up = time.monotonic() + SETTLE_S
         while (judgement := self.provisioner.judge(spec)).verdict is not Verdict.DONE:
             assert time.monotonic() < give_up, judgement.why
+            if judgement.verdict is Verdict.APPLY_AGAIN:
+                self.apply(spec)
             time.sleep(0.1)
 
     def fall_over(self) -> None:

@@ -90,7 +90,7 @@ class Sandbox:
 
     # Making it so
 
-    def apply(self, spec: ClusterSpec, say: Say) -> None:
+    def apply(self, spec: ClusterSpec, say: Say, *, force: bool = False) -> None:
         tree = build_tree(image_of(spec), say)
         cluster = likeness(spec, self.ref, self.home, tree)
         conf = self.rendered(spec)
@@ -194,7 +194,7 @@ class Sandbox:
 
     # Restarting and ending it
 
-    def restart(self, part: str, say: Say) -> None:
+    def restart(self, part: str, say: Say, *, when_idle: bool = False) -> None:
         spec = self._remembered()
         if spec is None:
             raise Missing(f"{self.ref.name} has nothing to restart.")

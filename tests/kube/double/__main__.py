@@ -28,9 +28,8 @@ def main() -> int:
     if options.shims:
         write_shims(options.shims)
     namespaces = [name for name in options.namespaces.split(",") if name]
-    with Double(
-        options.kubeconfig, options.home.resolve(), tree=tree, namespaces=namespaces, keep=options.keep
-    ):
+    kubeconfig = options.kubeconfig.read_text()
+    with Double(kubeconfig, options.home.resolve(), tree=tree, namespaces=namespaces, keep=options.keep):
         print("ready", flush=True)
         ending.wait()
     return 0

@@ -30,9 +30,9 @@ class Refused(Exception):
 
 
 class Api:
-    """One administrator's connection pool, made from a kubeconfig file."""
+    """One administrator's connection pool. `kubeconfig` is the text; certificates may be inline or files."""
 
-    def __init__(self, kubeconfig: Path) -> None:
+    def __init__(self, kubeconfig: str) -> None:
         self._url, context = _connection(kubeconfig)
         self._pool = urllib3.PoolManager(maxsize=24, ssl_context=context, retries=False, timeout=TIMEOUT)
 
@@ -133,8 +133,8 @@ def _message(body: bytes) -> str:
         return body.decode(errors="replace")[:500]
 
 
-def _connection(kubeconfig: Path) -> tuple[str, ssl.SSLContext]:
-    config = yaml.safe_load(kubeconfig.read_text())
+def _connection(kubeconfig: str) -> tuple[str, ssl.SSLContext]:
+    config = yaml.safe_load(kubeconfig)
     cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
     context = ssl.create_default_context(cadata=_pem(cluster, "certificate-authority").decode())
     with tempfile.TemporaryDirectory() as folder:

@@ -194,6 +194,8 @@ class _Behind:
         self.log.catch_up()
         state = self.room.state()
         for pod in scene.pods:
+            if scene.is_lost(pod):
+                continue
             component = pod["metadata"]["labels"][COMPONENT]
             held = component in scene.switches.image_pull
             kubelet.report(self.hands, pod, state, held, self.room.kicks if component == "controller" else 0)

@@ -41,7 +41,7 @@ class Double:
 
     def __init__(
         self,
-        kubeconfig: Path,
+        kubeconfig: str,
         home: Path,
         *,
         tree: Tree | None,
@@ -51,7 +51,7 @@ class Double:
         self.home = home
         self.tree = tree
         self._keep = keep
-        self._only = frozenset(namespaces)
+        self._only = set(namespaces)
         self._api = Api(kubeconfig)
         watched = (*WATCHED, *OFFERED) if tree else WATCHED
         self.store = Store(self._api, watched, self._changed)
@@ -86,14 +86,19 @@ class Double:
         for place in places:
             place.close(remove=not self._keep)
 
+    def mind(self, namespace: str) -> None:
+        """One more, for a double that was limited to some."""
+        self._only.add(namespace)
+        self._changed(namespace)
+
     def room_home(self, namespace: str, controller: str) -> Path:
         return self.home / "rooms" / f"{namespace}.{controller}"
 
     def _changed(self, namespace: str) -> None:
         if not namespace:
             # A machine: it concerns everybody who may have pods on it.
-            for place in list(self._places.values()):
-                place.wake()
+            for each in list(self._places.values()):
+                each.wake()
             return
         if self._only and namespace not in self._only:
             return

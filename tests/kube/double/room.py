@@ -123,8 +123,7 @@ class Room:
         """Start what should run, stop what should not. Idempotent; raises `Unavailable` where rooms are refused."""
         if not wanted.controller and not wanted.accounting and keeper_pid(self.home) is None:
             return
-        gone = self._gone(wanted.workers)
-        for host in gone:
+        for host in self._gone(wanted.workers) - wanted.lost:
             self._set_down(host)
         if wanted.login and (self._login is None or self._login.uid != wanted.login.uid):
             self._login = wanted.login
@@ -236,9 +235,9 @@ class Room:
             self._worker_ports = dict(found)
         return self._worker_ports[host]
 
-    def _gone(self, workers: tuple[Worker, ...]) -> list[str]:
+    def _gone(self, workers: tuple[Worker, ...]) -> set[str]:
         now = {worker.host: worker.uid for worker in workers}
-        return [host for host, uid in self._workers.items() if now.get(host) != uid]
+        return {host for host, uid in self._workers.items() if now.get(host) != uid}
 
     def _set_down(self, host: str) -> None:
         """The preStop of a worker pod, which v1.2.1 was seen to define."""

@@ -114,10 +114,13 @@ class Scene:
                 yield pod
 
     def _runs(self, pod: Thing) -> bool:
-        if is_going(pod) or (pod.get("status") or {}).get("phase") != "Running":
-            return False
+        begun = (pod.get("status") or {}).get("phase") == "Running"
+        return begun and not is_going(pod) and not self.is_lost(pod)
+
+    def is_lost(self, pod: Thing) -> bool:
+        """Its machine does not answer: nobody runs its containers or says how they are."""
         node = self.store.find(NODE, "", pod["spec"].get("nodeName", ""))
-        return node is not None and is_ready(node)
+        return node is None or not is_ready(node)
 
     @property
     def rest_is_up(self) -> bool:
@@ -135,6 +138,7 @@ class Scene:
             controller=self._uid("controller"),
             accounting=self._uid("accounting"),
             workers=tuple(self._workers()),
+            lost=frozenset(host_of(pod) for pod in self.pods if self.is_lost(pod)),
             login=next((self._login(pod) for pod in self.running("login")), None),
             volumes=self._volumes(),
             in_place=bool(spec.get("inplaceReconfigure")),

@@ -6,7 +6,7 @@ not there is off. `flip` writes the file.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +50,8 @@ def switches_of(home: Path, config_map: Thing | None) -> Switches:
         found = {}
     data: Mapping[str, str] = (config_map or {}).get("data") or {}
     found |= {name: json.loads(value) for name, value in data.items()}
-    lists = {field.name for field in fields(Switches) if "tuple" in str(field.type)}
-    return Switches(**{name: tuple(value) if name in lists else value for name, value in found.items()})
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in found.items()}
+    return Switches(**values)
 
 
 def flip(home: Path, **switches: object) -> None:

@@ -33,16 +33,20 @@ class Login:
 
 @dataclass(frozen=True)
 class Wanted:
-    """`controller` and `accounting` are uids of running pods, empty where there is none. `files` are those of the
-    controller's pod by name, as the ConfigMaps have them; `gres` stands for its gres.conf. `volumes` maps a path in
-    pods to the claim that is mounted there. `delay_s` is how long pods do not see changed files. `in_place` says that
-    a side container rereads them."""
+    """`controller` and `accounting` are uids of running pods, empty where there is none.
+
+    `files` are those of the controller's pod by name, as the ConfigMaps have them; `gres` stands for its gres.conf.
+    `volumes` maps a path in pods to the claim that is mounted there. `lost` are workers whose machine is gone: nobody
+    runs their preStop. `delay_s` is how long pods do not see changed files; `in_place` says that a side container
+    rereads them.
+    """
 
     files: Mapping[str, str]
     gres: str = ""
     controller: str = ""
     accounting: str = ""
     workers: tuple[Worker, ...] = ()
+    lost: frozenset[str] = frozenset()
     login: Login | None = None
     volumes: Mapping[str, str] = field(default_factory=dict)
     in_place: bool = True

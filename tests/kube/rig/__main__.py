@@ -1,9 +1,11 @@
 """A rig in the foreground, for development: `python -m tests.kube.rig DIRECTORY`. Ctrl-C stops it; its data stays."""
 
+import fcntl
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.kube.rig.build import build
@@ -40,7 +42,23 @@ def serve(root: Path) -> None:
     """Until interrupted, or until one of its programs ends by itself."""
     programs = build(print)
     began = time.monotonic()
-    rig = Rig(root, programs)
+    with only_one(root):
+        run(Rig(root, programs), began)
+
+
+@contextmanager
+def only_one(root: Path) -> Iterator[None]:
+    """Two in one directory would write over each other. Raises RuntimeError for the second."""
+    root.mkdir(parents=True, exist_ok=True)
+    with open(root / "lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RuntimeError(f"one runs in {root} already") from None
+        yield
+
+
+def run(rig: Rig, began: float) -> None:
     try:
         rig.start()
         nodes = [*rig.add_nodes(12, "gpu-node", gpus=8), *rig.add_nodes(4, "cpu-node")]
@@ -52,6 +70,7 @@ def serve(root: Path) -> None:
             rig.check()
     finally:
         rig.stop()
+        rig.place.admin_kubeconfig.unlink(missing_ok=True)  # where it is, an API answers
 
 
 def say_ready(rig: Rig, nodes: int, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""The rig's build beside the tests that need no rig: a process of its own that takes only the time nobody wants."""
+"""The rig's build beside the tests that need no rig: a process of its own that yields to them."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ from console.run.death import die_with_parent
 from tests.kube.rig.build import Build, built
 
 ROOT = Path(__file__).resolve().parents[3]
-LOWEST = 19
+LOW = 10
 
 
 class BuildBeside:
@@ -59,8 +59,8 @@ def _humbly(before: Callable[[], None]) -> Callable[[], None]:
 
     def arrange() -> None:
         before()
-        os.nice(LOWEST)
+        os.nice(LOW)
         with contextlib.suppress(OSError):
-            Path("/proc/self/autogroup").write_text(str(LOWEST))
+            Path("/proc/self/autogroup").write_text(str(LOW))
 
     return arrange

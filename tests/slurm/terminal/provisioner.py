@@ -15,5 +15,9 @@ class PrivateSshd:
         if facts.get("is_down"):
             raise Unavailable("The login node is not up yet.", "It is started again by itself.")
         return LoginEndpoint(
-            str(facts["host"]), int(str(facts["port"])), str(facts["user"]), str(facts["host_key"])
+            str(facts["host"]),
+            int(str(facts["port"])),
+            str(facts["user"]),
+            str(facts["host_key"]),
+            tunnel=facts.get("tunnel") or {},
         )
