@@ -23,7 +23,14 @@ from slurm.provisioners.slinky.region import DATABASE_PASSWORD, DatabaseKind
 from slurm.provisioners.slinky.secrets import secret_objects
 from slurm.provisioners.slinky.site import Site, look_at, round_of
 from slurm.provisioners.slinky.stages import LEAVING
-from slurm.provisioners.slinky.verdict import Look, jobs_of, must_renew_controller
+from slurm.provisioners.slinky.verdict import (
+    NUDGE,
+    Look,
+    jobs_of,
+    must_nudge,
+    must_renew_controller,
+    nudge_of,
+)
 
 # The admission webhook looks for ConfigMaps in a cache that may be a moment behind (slurm-operator 1.2).
 WEBHOOK_LAG_S = 1.0
@@ -130,6 +137,10 @@ def _deeds(site: Site, look: Look, *, force: bool) -> Iterator[str]:
     for group in look.stage.unneeded:
         site.kube.delete(NODE_SET, site.names.node_set(group), site.names.namespace)
         yield f"Deleted the NodeSet of {group}: it has no workers left."
+    if must_nudge(look):
+        mark = {"metadata": {"annotations": {NUDGE: nudge_of(look)}}}
+        site.kube.patch(POD, site.names.controller_pod, site.names.namespace, mark)
+        yield "The controller's pod is told to fetch its new slurm.conf."
     if must_renew_controller(look):
         site.kube.delete(POD, site.names.controller_pod, site.names.namespace)
         yield "The controller's pod is made anew with the present slurm.conf."

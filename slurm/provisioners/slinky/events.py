@@ -46,9 +46,10 @@ def first_about(warned: Iterable[Warned], *objects: str) -> str:
     return next((warning.text for warning in warned if warning.name in objects), "")
 
 
-def is_frozen(warned: Iterable[Warned]) -> bool:
-    """The operator stops at the first step for every NodeSet of a cluster whose REST service does not answer."""
-    return any(warning.reason == "SyncFinalizerFailed" for warning in warned)
+def frozen_at(warned: Iterable[Warned]) -> datetime | None:
+    """When the operator last said that a cluster's REST service does not answer: it then does nothing for any of its
+    NodeSets, and tries again after up to a minute."""
+    return max((w.at for w in warned if w.reason == "SyncFinalizerFailed" and w.at), default=None)
 
 
 def _warned(event: Thing, names: Names) -> Warned:

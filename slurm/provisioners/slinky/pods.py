@@ -134,6 +134,16 @@ def ready_since(pod: Thing) -> datetime | None:
     return None
 
 
+def touched_at(pod: Thing) -> datetime | None:
+    """When the operator last did something about a worker: made it, or mirrored a state of Slurm's into it."""
+    mirrored = (c for c in _conditions(pod) if str(c.get("type")).startswith("SlurmNodeState"))
+    moments = [
+        pod.get("metadata", {}).get("creationTimestamp"),
+        *(c.get("lastTransitionTime") for c in mirrored),
+    ]
+    return max((at for text in moments if (at := parse_moment(str(text or "")))), default=None)
+
+
 def waiting_reason(pod: Thing, container: str = "") -> str:
     """`CrashLoopBackOff`, `ImagePullBackOff` ... of the first container (or the named one) that waits."""
     return next((reason for name, reason, _ in _waits(pod) if not container or name == container), "")

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from clusters.hostlist import HostlistError, expand
 from clusters.observation import JobSeen, NodeSeen, PartitionSeen
 from clusters.provisioner import Executor
-from console.errors import Unavailable
+from console.errors import ConsoleError, Unavailable
 from slurm.client import Slurm
 from slurm.conf import Line, parse
 from slurm.outputs.text import decoded
 from slurm.readback import unlike
 from slurm.render import BEGIN
 
+NOT_THERE = "The new slurm.conf has not reached the controller's pod yet, which takes up to two minutes."
 CONF_FILE = "/etc/slurm/slurm.conf"
 
 
@@ -38,11 +39,24 @@ class Running:
         return self.config.get("HASH_VAL", "Match").startswith("Match")
 
 
-def read_running(executor: Executor) -> Running:
-    """Five commands, 4 s each at most. Raises Unavailable when one is not answered."""
-    slurm = Slurm(executor)
-    config = slurm.config()
-    return Running(_file(executor), config, slurm.nodes(), slurm.partitions(), slurm.jobs())
+@dataclass(frozen=True)
+class Silence:
+    """Why the controller could not be asked, in words. `conf` is the file in its pod, where that could be read, and
+    `fatal` what Slurm's own commands end with when they read it: they would not get as far as the controller."""
+
+    why: str
+    conf: str = ""
+    fatal: tuple[str, ...] = ()
+
+
+def read_running(executor: Executor) -> Running | Silence:
+    """Five commands, 4 s each at most. Never raises."""
+    conf, slurm = "", Slurm(executor)
+    try:
+        conf = _file(executor)
+        return Running(conf, slurm.config(), slurm.nodes(), slurm.partitions(), slurm.jobs())
+    except ConsoleError as error:
+        return Silence(error.message, conf, _fatal(executor) if conf else ())
 
 
 def _file(executor: Executor) -> str:
@@ -52,15 +66,26 @@ def _file(executor: Executor) -> str:
     return decoded(done.stdout)
 
 
+def _fatal(executor: Executor) -> tuple[str, ...]:
+    """What a command says that only reads the file and asks nobody, if it ends of it."""
+    try:
+        done = executor.run(["scontrol", "--version"])
+    except Unavailable:
+        return ()
+    if not done.code or "fatal:" not in done.stderr:
+        return ()
+    return tuple(line.removeprefix("scontrol: ") for line in done.stderr.splitlines())
+
+
 def our_block(text: str) -> str:
     """What of a slurm.conf is the user's and the partitions': everything from our marker on."""
     at = text.find(BEGIN)
     return text[at:].strip() if at >= 0 else ""
 
 
-def named_nodes(running: Running | None, written: str) -> frozenset[str] | None:
+def named_nodes(heard: Running | Silence, written: str) -> frozenset[str] | None:
     """The nodes that partitions name one by one, None unless the controller is known to run with what was `written`."""
-    if running is None or not is_in_force(running, written):
+    if isinstance(heard, Silence) or not is_in_force(heard, written):
         return None
     return frozenset(name for line in parse(written).entities("PartitionName") for name in _hosts(line))
 
@@ -75,7 +100,7 @@ def unlike_written(running: Running, written: str) -> Iterator[str]:
     Of a partition only its being there is looked at: what `scontrol update` made of it since is no fault of a file.
     """
     if our_block(running.conf) != our_block(written):
-        yield "The new slurm.conf has not reached the controller's pod yet, which takes up to two minutes."
+        yield NOT_THERE
         return
     if not running.has_read_its_file:
         yield "The controller has not read its new slurm.conf yet."

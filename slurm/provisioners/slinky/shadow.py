@@ -73,7 +73,7 @@ _UNREAD = (
 
 @dataclass(frozen=True)
 class Candidate:
-    """The shadow's file, and the cluster's own with the lines that are the user's; the former has `ahead` more lines."""
+    """The shadow's file, and the real one with the lines that are the user's; the former has `ahead` more lines."""
 
     text: str
     conf: RenderedConf

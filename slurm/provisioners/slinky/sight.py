@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from clusters.observation import Part, PartState
 from slurm.kube.kinds import Thing
-from slurm.provisioners.slinky.events import Warned, first_about, is_frozen
+from slurm.provisioners.slinky.events import Warned, first_about, frozen_at
 from slurm.provisioners.slinky.pods import (
     SLURM_NAME,
     WORKER,
@@ -18,6 +18,7 @@ from slurm.provisioners.slinky.pods import (
     ready_since,
     restarts_of,
     state_words,
+    touched_at,
     trouble_of,
     waiting_reason,
 )
@@ -58,8 +59,15 @@ def _service(
         detail = first_about(warned, name_of(owner), *_children(scene, component))
         yield Part(kind, name, PartState.STARTING, None, detail)
         return
-    frozen = FROZEN if component == "restapi" and is_frozen(warned) else ""
+    frozen = FROZEN if component == "restapi" and is_frozen(scene, warned) else ""
     yield _part(kind, name, pods[-1], warned, frozen)
+
+
+def is_frozen(scene: Scene, warned: Iterable[Warned]) -> bool:
+    """Whether the operator is stopped by a silent REST service: it has said so, and has touched no worker since."""
+    said = frozen_at(warned)
+    touched = [at for pod in scene.worker_pods if (at := touched_at(pod))]
+    return said is not None and all(at <= said for at in touched)
 
 
 def owner_of(scene: Scene, component: str) -> Thing | None:

@@ -10,12 +10,11 @@ from functools import cached_property
 
 from clusters.provisioner import ClusterRef, Executor
 from clusters.spec import ClusterSpec
-from console.errors import ConsoleError, Unavailable
+from console.errors import ConsoleError
 from slurm.client import Slurm
 from slurm.executors.pod import PodExecutor
 from slurm.kube.client import Kube
 from slurm.kube.kinds import SLINKY_GROUP, Thing
-from slurm.provisioners.slinky.region_kube import kube_of
 from slurm.provisioners.slinky.crash import CONTAINER, crash_of
 from slurm.provisioners.slinky.design import Design
 from slurm.provisioners.slinky.events import warnings_in
@@ -24,13 +23,14 @@ from slurm.provisioners.slinky.names import Names, names_of
 from slurm.provisioners.slinky.order import Round, forgot_its_nodes, next_round
 from slurm.provisioners.slinky.pods import Worker, is_ready, name_of
 from slurm.provisioners.slinky.region import RegionSettings, settings_of
+from slurm.provisioners.slinky.region_kube import kube_of
 from slurm.provisioners.slinky.render import render
 from slurm.provisioners.slinky.restarts import restarts_in
-from slurm.provisioners.slinky.running import Running, named_nodes, read_running
+from slurm.provisioners.slinky.running import Running, Silence, named_nodes, read_running
 from slurm.provisioners.slinky.scene import Scene, read_scene
 from slurm.provisioners.slinky.sight import controller_problem
 from slurm.provisioners.slinky.stages import Stage, Standing, coming, stage_of
-from slurm.provisioners.slinky.verdict import Look
+from slurm.provisioners.slinky.verdict import Look, must_nudge
 
 LOG_LINES = 40
 
@@ -92,27 +92,24 @@ def look_at(site: Site, spec: ClusterSpec) -> Look:
     """
     scene, now = site.scene(), datetime.now(UTC)
     warned = warnings_in(scene.events, site.names, now)
-    running, silence = _ask_controller(site, scene)
+    heard = _ask_controller(site, scene)
     crash = crash_of(scene)
     log = site.log() if crash else ()
-    standing = standing_of(scene, running, is_blank=crash is not None and forgot_its_nodes(log))
+    standing = standing_of(scene, heard, is_blank=crash is not None and forgot_its_nodes(log))
     stage = stage_of(spec, standing)
-    look = Look(spec, scene, standing, stage, crash, log, running, silence, warned, now)
+    look = Look(spec, scene, standing, stage, crash, log, heard, warned, now)
     found = round_of(site, look)
     return replace(look, due=tuple(due(look, found.things)), held=found.waits_for)
 
 
-def _ask_controller(site: Site, scene: Scene) -> tuple[Running | None, str]:
+def _ask_controller(site: Site, scene: Scene) -> Running | Silence:
     pod = scene.controller_pod
     if pod is None or not is_ready(pod):
-        return None, controller_problem(scene, ())
-    try:
-        return read_running(site.executor), ""
-    except Unavailable as error:
-        return None, error.message
+        return Silence(controller_problem(scene, ()))
+    return read_running(site.executor)
 
 
-def standing_of(scene: Scene, running: Running | None, *, is_blank: bool = False) -> Standing:
+def standing_of(scene: Scene, heard: Running | Silence, *, is_blank: bool = False) -> Standing:
     workers: dict[str, list[Worker]] = {}
     for worker in scene.workers:
         workers.setdefault(scene.group_of(worker.node_set), []).append(worker)
@@ -120,8 +117,8 @@ def standing_of(scene: Scene, running: Running | None, *, is_blank: bool = False
     return Standing(
         workers={group: tuple(found) for group, found in workers.items()},
         replicas=scene.replicas(),
-        nodes=running.nodes if running else None,
-        named=named_nodes(running, written),
+        nodes=heard.nodes if isinstance(heard, Running) else None,
+        named=named_nodes(heard, written),
         is_blank=is_blank,
     )
 
@@ -148,6 +145,8 @@ def due(look: Look, wanted: tuple[Thing, ...]) -> list[str]:
     for thing in wanted:
         if found := live.get((thing["kind"], name_of(thing))):
             sentences += _differences(thing, found, look)
+    if must_nudge(look):
+        sentences.append("The controller's pod is told to fetch its new slurm.conf.")
     return [*sentences, *_deeds(look.stage)]
 
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from clusters.models import Region
 from console.errors import Unavailable
-from slurm.provisioners.slinky.region_kube import kube_of
 from slurm.provisioners.slinky.region import settings_of
+from slurm.provisioners.slinky.region_kube import kube_of
 
 
 def open_tunnel(tunnel: Mapping[str, str]) -> socket.socket:

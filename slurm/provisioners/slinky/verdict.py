@@ -4,6 +4,7 @@ The checks stand in the order of a change: what can never become good, what the 
 is waited for, each with its reason in words. Nothing here believes that something written is something done.
 """
 
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,7 +14,7 @@ from clusters.observation import JobSeen, Judgement, NodeSeen, PartState, Verdic
 from clusters.spec import ClusterSpec
 from slurm.kube.kinds import Thing
 from slurm.provisioners.slinky.crash import Crash, crash_words
-from slurm.provisioners.slinky.events import Warned, first_about, is_frozen
+from slurm.provisioners.slinky.events import Warned, first_about, frozen_at
 from slurm.provisioners.slinky.pods import (
     IMAGE_REASONS,
     Worker,
@@ -24,9 +25,9 @@ from slurm.provisioners.slinky.pods import (
     waiting_reason,
     words_for,
 )
-from slurm.provisioners.slinky.running import Running, our_block, unlike_written
+from slurm.provisioners.slinky.running import NOT_THERE, Running, Silence, our_block, unlike_written
 from slurm.provisioners.slinky.scene import Scene, generation_seen
-from slurm.provisioners.slinky.sight import FROZEN, SERVICES, owner_of, parts_of
+from slurm.provisioners.slinky.sight import FROZEN, SERVICES, is_frozen, owner_of, parts_of
 from slurm.provisioners.slinky.stages import (
     OPERATORS_DRAIN,
     Stage,
@@ -38,6 +39,7 @@ from slurm.provisioners.slinky.stages import (
 PULL_FOR = timedelta(seconds=90)
 MOST_NAMED = 6
 LOST = frozenset({"UNKNOWN", "DOWN", "FUTURE"})
+NUDGE = "quarterdeck.dev/slurm-conf"
 IDLE_OPERATOR = "Is slurm-operator running in this region?"
 
 
@@ -45,8 +47,8 @@ IDLE_OPERATOR = "Is slurm-operator running in this region?"
 class Look:
     """Everything that a verdict goes by.
 
-    `crash` and `log` are how the controller last ended and its last words, if it is down. `running` is None when it
-    could not be asked, and `silence` then says why. `due` is what an apply would write now, as sentences; `held` is
+    `crash` and `log` are how the controller last ended and its last words, if it is down; `heard` is what it was asked,
+    or why it could not be. `due` is what an apply would write now, as sentences; `held` is
     what must happen before the rest may be written.
     """
 
@@ -56,12 +58,21 @@ class Look:
     stage: Stage
     crash: Crash | None
     log: tuple[str, ...]
-    running: Running | None
-    silence: str
+    heard: Running | Silence
     warned: tuple[Warned, ...]
     now: datetime
     due: tuple[str, ...] = ()
     held: str = ""
+
+    @property
+    def running(self) -> Running | None:
+        return self.heard if isinstance(self.heard, Running) else None
+
+    @property
+    def told(self) -> tuple[Warned, ...]:
+        """The warnings without those of a silent REST service that answers again."""
+        is_over = not is_frozen(self.scene, self.warned)
+        return tuple(warning for warning in self.warned if not (is_over and frozen_at([warning])))
 
     @property
     def written(self) -> str:
@@ -102,6 +113,30 @@ def _operator_has_conf(look: Look) -> bool:
     return our_block(str(data.get("slurm.conf", ""))) == our_block(look.written)
 
 
+def _unreadable(look: Look) -> Judgement | None:
+    """The file has come, and Slurm's own commands end of it: the operator's `scontrol reconfigure` would never get as
+    far as the controller, which runs on with its last file until it is restarted."""
+    if not isinstance(look.heard, Silence) or not look.heard.fatal:
+        return None
+    if our_block(look.heard.conf) != our_block(look.written):
+        return None
+    return Judgement(Verdict.HOPELESS, crash_words(look.heard.fatal, look.written, Crash(1, True)))
+
+
+def must_nudge(look: Look) -> bool:
+    """Whether the controller's pod is to be told to fetch its file, once for each: a kubelet looks at the volumes of a
+    pod at once when the pod's annotations change, otherwise once a minute or two (kubernetes.io, ConfigMap)."""
+    pod = look.scene.controller_pod
+    if pod is None or not look.heard.conf or not _operator_has_conf(look):
+        return False
+    is_there = our_block(look.heard.conf) == our_block(look.written)
+    return not is_there and annotations(pod).get(NUDGE) != nudge_of(look)
+
+
+def nudge_of(look: Look) -> str:
+    return hashlib.sha256(look.written.encode()).hexdigest()[:16]
+
+
 def _unpullable(look: Look) -> Judgement | None:
     for pod in look.scene.pods:
         reason = waiting_reason(pod)
@@ -119,8 +154,10 @@ def _next_stage(look: Look) -> Judgement | None:
 
 
 def _services(look: Look) -> Judgement | None:
-    """In the order in which they come up."""
-    parts = {part.name: part for part in parts_of(look.scene, look.warned) if part.kind != "worker"}
+    """In the order in which they come up. The REST service counts as up once its pod is ready: an event that speaks of
+    its silence outlives that, and is said where something waits for it."""
+    told = tuple(warning for warning in look.warned if not frozen_at([warning]))
+    parts = {part.name: part for part in parts_of(look.scene, told) if part.kind != "worker"}
     for _kind, name, component in SERVICES:
         owner, part = owner_of(look.scene, component), parts.get(name)
         if owner is not None and (part is None or part.state is not PartState.UP):
@@ -131,11 +168,9 @@ def _services(look: Look) -> Judgement | None:
 
 
 def _why_not_up(look: Look, name: str, component: str, detail: str) -> str:
-    if component == "restapi" and is_frozen(look.warned):
-        return FROZEN
     if _child(look.scene, component) is None:
         about = name_of(owner_of(look.scene, component) or {})
-        said = first_about(look.warned, about)
+        said = first_about(look.told, about)
         return said or f"The operator has made no {name} of this cluster yet. {IDLE_OPERATOR}"
     return f"Waiting for {name}. {detail}".strip()
 
@@ -168,9 +203,11 @@ def _is_rolled_out(child: Thing) -> bool:
 
 
 def _configuration(look: Look) -> Judgement | None:
-    if look.running is None:
-        return _waiting(look.silence or "Waiting for the controller to answer.")
-    found = next(unlike_written(look.running, look.written), "")
+    if our_block(look.heard.conf) != our_block(look.written) and look.heard.conf:
+        return _waiting(NOT_THERE)
+    if isinstance(look.heard, Silence):
+        return _waiting(look.heard.why or "Waiting for the controller to answer.")
+    found = next(unlike_written(look.heard, look.written), "")
     return _waiting(found) if found else None
 
 
@@ -185,7 +222,7 @@ def _registered(look: Look) -> Judgement | None:
 
 def _idle(look: Look) -> str:
     """What the operator does not do, if anything."""
-    if is_frozen(look.warned):
+    if is_frozen(look.scene, look.warned):
         return FROZEN
     for node_set in look.scene.node_sets:
         if not generation_seen(node_set):
@@ -198,7 +235,7 @@ def _why_not_there(look: Look, name: str) -> str:
     if pod is not None and (trouble := trouble_of(pod)):
         return f"{name}: {trouble}."
     node_set = look.scene.names.node_set(name.rpartition("-")[0])
-    return first_about(look.warned, *([name_of(pod)] if pod else []), node_set)
+    return first_about(look.told, *([name_of(pod)] if pod else []), node_set)
 
 
 def _gone(look: Look) -> Judgement | None:
@@ -230,10 +267,16 @@ def jobs_of(jobs: tuple[JobSeen, ...], node: str) -> Iterator[JobSeen]:
 def _waits_for_jobs(names: list[str], jobs: list[JobSeen], workers: tuple[Worker, ...]) -> str:
     listed = ", ".join(f"{job.job_id} ({job.user})" for job in jobs[:MOST_NAMED])
     more = f" and {len(jobs) - MOST_NAMED} more" if len(jobs) > MOST_NAMED else ""
+    what = "job" if len(jobs) == 1 else "jobs"
+    return f"{_listed(names)} goes when its {what} {listed}{more} ended. {_until(jobs, workers)}"
+
+
+def _until(jobs: list[JobSeen], workers: tuple[Worker, ...]) -> str:
+    """The operator notes the latest end on the pod; Slurm gives jobs without a limit one in a year's time."""
+    if any(job.limit_s is None for job in jobs):
+        return "There is no time limit."
     ends = [worker.deadline for worker in workers if worker.deadline] or [j.end_at for j in jobs if j.end_at]
-    until = f" At the latest they end at {max(ends):%Y-%m-%d %H:%M} UTC." if ends else ""
-    word = "job" if len(jobs) == 1 else "jobs"
-    return f"{_listed(names)} goes when its {word} {listed}{more} ended.{until}"
+    return f"At the latest that is at {max(ends):%Y-%m-%d %H:%M} UTC." if ends else ""
 
 
 def _rolled_out(look: Look) -> Judgement | None:
@@ -270,7 +313,7 @@ def _slow(look: Look, node_set: str) -> str:
     for pod in look.scene.pods:
         if any(worker.pod == name_of(pod) and not worker.ready for worker in look.scene.workers):
             return f"{words_for(pod)}: {trouble_of(pod) or 'its pod is not ready'}."
-    return first_about(look.warned, node_set)
+    return first_about(look.told, node_set)
 
 
 def _fit(look: Look) -> Judgement | None:
@@ -295,6 +338,7 @@ def _done(look: Look) -> Judgement:
 CHECKS: tuple[Callable[[Look], Judgement | None], ...] = (
     _absent,
     _crashed,
+    _unreadable,
     _unpullable,
     _next_stage,
     _services,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slurm.provisioners.slinky.events import first_about, is_frozen, warnings_in
+from slurm.provisioners.slinky.events import first_about, frozen_at, warnings_in
 from tests.slurm.slinky.things import NAMES, warning
 
 NOW = datetime(2026, 11, 30, 12, 1, tzinfo=UTC)
@@ -76,8 +76,8 @@ def test_a_warning_is_a_sentence(event, expected):
 
 def test_a_frozen_operator_is_recognised():
     found = warnings_in([warning("SyncFinalizerFailed", "dial tcp: refused", f"{BASE}-slinky")], NAMES, NOW)
-    assert is_frozen(found) and "frozen" in found[0].text
-    assert not is_frozen(warnings_in([warning("BackOff", "x", f"{BASE}-slinky-0")], NAMES, NOW))
+    assert frozen_at(found) and "frozen" in found[0].text
+    assert frozen_at(warnings_in([warning("BackOff", "x", f"{BASE}-slinky-0")], NAMES, NOW)) is None
 
 
 def test_only_what_is_recent_and_of_this_cluster_counts():

@@ -8,6 +8,7 @@ from slurm.provisioners.slinky.scene import Scene
 from slurm.provisioners.slinky.sight import (
     FROZEN,
     controller_problem,
+    is_frozen,
     machine_state_of,
     machines_of,
     parts_of,
@@ -76,6 +77,13 @@ def test_a_rest_service_that_does_not_answer_is_not_shown_as_up():
     found = scene(CONTROLLER, pod("r", "restapi"), rest=thing("RestApi", NAMES.base))
     part = next(part for part in parts_of(found, told) if part.kind == "rest")
     assert (part.state, part.detail) == (PartState.STARTING, FROZEN)
+
+
+def test_an_operator_that_has_touched_a_worker_since_is_not_frozen():
+    told = warnings_in([warning("SyncFinalizerFailed", "refused", NAMES.node_set("slinky"))], NAMES, NOW)
+    assert is_frozen(scene(worker_pod("slinky-0")), told)
+    assert not is_frozen(scene(worker_pod("slinky-0", made="2026-11-30T12:00:30Z")), told)
+    assert not is_frozen(scene(), ())
 
 
 def test_a_worker_that_restarts_politely_is_not_up():

@@ -10,11 +10,18 @@ from clusters.spec import PartitionSpec
 from slurm.provisioners.slinky import conf
 from slurm.provisioners.slinky.crash import Crash
 from slurm.provisioners.slinky.events import warnings_in
-from slurm.provisioners.slinky.running import Running
+from slurm.provisioners.slinky.running import NOT_THERE, Running, Silence
 from slurm.provisioners.slinky.scene import Scene
 from slurm.provisioners.slinky.sight import FROZEN
 from slurm.provisioners.slinky.stages import stage_of
-from slurm.provisioners.slinky.verdict import Look, must_renew_controller, verdict_of
+from slurm.provisioners.slinky.verdict import (
+    NUDGE,
+    Look,
+    must_nudge,
+    must_renew_controller,
+    nudge_of,
+    verdict_of,
+)
 from tests.slurm.slinky.standings import node, spec_with, standing, worker
 from tests.slurm.slinky.things import (
     NAMES,
@@ -55,7 +62,7 @@ def job(number: str, nodes: str, state: str = "RUNNING") -> JobSeen:
         cpus=1,
         gpus=0,
         memory_mib=None,
-        limit_s=None,
+        limit_s=7200,
         start_at=NOW,
         end_at=NOW + timedelta(hours=2),
     )
@@ -99,7 +106,7 @@ def a_scene(**fields: object) -> Scene:
 
 def a_look(**fields: object) -> Look:
     stands = standing(slinky=(0, 1))
-    found = Look(SPEC, a_scene(), stands, stage_of(SPEC, stands), None, (), running(), "", (), NOW)
+    found = Look(SPEC, a_scene(), stands, stage_of(SPEC, stands), None, (), running(), (), NOW)
     return replace(found, **fields)  # type: ignore[arg-type]
 
 
@@ -113,7 +120,7 @@ def test_a_cluster_that_is_as_its_spec_says_is_done():
 
 
 def test_what_was_never_applied_is_waited_for():
-    look = a_look(scene=Scene(NAMES), running=None)
+    look = a_look(scene=Scene(NAMES), heard=Silence("It is down."))
     assert said(look) == (Verdict.WAITING, "demo has not been applied in quarterdeck-research yet.")
 
 
@@ -127,7 +134,7 @@ def test_what_an_apply_would_write_now_is_the_next_stage():
 CRASHING = {
     "crash": Crash(1, True),
     "log": ("slurmctld: fatal: PrologFlags invalid: NoSuchFlag",),
-    "running": None,
+    "heard": Silence("It is down."),
 }
 
 
@@ -178,7 +185,7 @@ def test_each_service_is_waited_for_by_name(missing, name):
 
 def test_an_operator_that_makes_nothing_is_named():
     scene = a_scene(controller_set=None, pods=a_scene().pods[1:])
-    verdict, why = said(a_look(scene=scene, running=None))
+    verdict, why = said(a_look(scene=scene, heard=Silence("It is down.")))
     assert verdict is Verdict.WAITING and "Is slurm-operator running" in why
 
 
@@ -191,9 +198,11 @@ def test_an_operator_that_looks_at_nothing_is_named():
 IDLE = "Is slurm-operator running in this region?"
 
 
-def test_a_frozen_operator_is_told_as_such():
+def test_a_frozen_operator_is_told_where_something_waits_for_it():
     told = warnings_in([warning("SyncFinalizerFailed", "refused", NAMES.node_set("slinky"))], NAMES, NOW)
-    assert said(a_look(warned=told)) == (Verdict.WAITING, FROZEN)
+    assert said(a_look(warned=told))[0] is Verdict.DONE
+    verdict, why = said(coming(warned=told))
+    assert verdict is Verdict.WAITING and why.endswith(FROZEN)
 
 
 def test_a_restart_of_a_service_is_waited_for():
@@ -230,12 +239,29 @@ def test_a_rollout_of_a_service_is_waited_for():
     ids=["file", "not read", "setting", "partition"],
 )
 def test_the_running_configuration_is_read_back(found, expected):
-    verdict, why = said(a_look(running=found))
+    verdict, why = said(a_look(heard=found))
     assert verdict is Verdict.WAITING and why.startswith(expected)
 
 
+def test_a_file_of_which_slurms_commands_end_is_hopeless_once_it_is_there():
+    fatal = ("error: Invalid PrologFlag: X", "fatal: PrologFlags invalid: X")
+    verdict, why = said(a_look(heard=Silence("no answer", CONF, fatal)))
+    assert verdict is Verdict.HOPELESS and "PrologFlags invalid: X" in why
+    other = a_look(heard=Silence("no answer", CONF.replace("400", "5"), fatal))
+    assert said(other) == (Verdict.WAITING, NOT_THERE)
+
+
+def test_a_pod_is_told_once_to_fetch_each_file():
+    assert not must_nudge(a_look())
+    look = a_look(heard=running("# old\n"))
+    assert must_nudge(look)
+    told = pod(NAMES.controller_pod, "controller")
+    told["metadata"]["annotations"] = {NUDGE: nudge_of(look)}
+    assert not must_nudge(replace(look, scene=a_scene(pods=(told,))))
+
+
 def test_a_controller_that_does_not_answer_is_waited_for():
-    assert said(a_look(running=None, silence="scontrol did not answer.")) == (
+    assert said(a_look(heard=Silence("scontrol did not answer."))) == (
         Verdict.WAITING,
         "scontrol did not answer.",
     )
@@ -282,10 +308,10 @@ def going(**fields: object) -> Look:
 
 
 def test_jobs_on_nodes_that_go_are_waited_for_without_a_deadline():
-    found = verdict_of(going(running=running(jobs=(job("12", "slinky-2"), job("13", "slinky-0")))))
+    found = verdict_of(going(heard=running(jobs=(job("12", "slinky-2"), job("13", "slinky-0")))))
     assert (found.verdict, found.patient) == (Verdict.WAITING, True)
     assert found.why == (
-        "slinky-2 goes when its job 12 (ada) ended. At the latest they end at 2026-11-30 14:01 UTC."
+        "slinky-2 goes when its job 12 (ada) ended. At the latest that is at 2026-11-30 14:01 UTC."
     )
 
 
@@ -307,7 +333,7 @@ def test_jobs_on_workers_that_are_renewed_have_no_deadline():
     scene = a_scene(node_sets=(node_set("slinky", 2, updatedReplicas=1),))
     drained = node("slinky-1", "MIXED+DRAIN", "slurm-operator: Pod is pending update", busy=4)
     stands = standing(slinky=(0, 1), extra=[drained])
-    found = verdict_of(a_look(scene=scene, standing=stands, running=running(jobs=(job("7", "slinky-1"),))))
+    found = verdict_of(a_look(scene=scene, standing=stands, heard=running(jobs=(job("7", "slinky-1"),))))
     assert found.patient and "slinky-1" in found.why
 
 
