@@ -13,9 +13,9 @@ run: ## run the whole console with a demo cluster until Ctrl-C; PORT= chooses th
 	@$(PYTHON) deploy/prepare.py run
 	@exec $(BIN)/python -m console.run --with-parent
 
-kube: ## run a Kubernetes API server for development until Ctrl-C, for a region beside the demo's
+kube: ## run a Kubernetes for development until Ctrl-C; `make run` then shows it as a region
 	@$(PYTHON) deploy/prepare.py kube
-	@exec $(BIN)/python -m tests.kube.rig var/kube
+	@exec $(BIN)/python -m tests.kube var/kube
 
 test: lint ## check and test everything, browser included
 	@$(BIN)/python -m pytest $(TESTS)

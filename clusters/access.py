@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 
 from clusters.lifecycle import Status
 from clusters.models import Cluster
-from console.access import declares, membership_for, require
+from console.access import declares, enter, membership_for, require
 from console.errors import Missing
 from console.models import Membership, User
 from console.roles import Action, Role, may
@@ -52,7 +52,7 @@ def cluster_for(user: User | AnonymousUser, team: str, slug: str, action: Action
             "It may have been deleted; the team's list shows all.",
         )
     door = Door(cluster, membership)
-    door.require(action)
+    enter(membership, action, cluster=cluster.slug)
     return door
 
 

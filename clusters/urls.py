@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from clusters.views import changes, clusters, create
+from clusters.views import changes, clusters, create, objects
 
 urlpatterns = [
     path("", clusters.clusters, name="clusters"),
@@ -10,6 +10,7 @@ urlpatterns = [
     path("clusters/new/preview/", create.preview, name="cluster-preview"),
     path("c/<slug:cluster>/changes/", changes.changes, name="changes"),
     path("c/<slug:cluster>/changes/<int:number>/", changes.change, name="change"),
+    path("c/<slug:cluster>/changes/<int:number>/objects/", objects.objects, name="change-objects"),
     path("c/<slug:cluster>/changes/<int:number>/rollback/", changes.rollback, name="rollback"),
     path(
         "c/<slug:cluster>/changes/<int:number>/cancellation/",

@@ -6,34 +6,53 @@ authorising are one call: not a member is Missing (404), a member whose role doe
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec
+from typing import Concatenate, ParamSpec, TypeVar
 
 from django.contrib.auth.models import AnonymousUser
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 
+from console import refusals
 from console.errors import Forbidden, Missing
 from console.models import Membership, Team, User
 from console.roles import Action, Role, least_role, may
 
 P = ParamSpec("P")
+R = TypeVar("R", bound=HttpResponseBase)
 PUBLIC = "public"
 SIGNED_IN = "signed in"
 STAFF = "platform staff"
 
 
 def membership_for(user: User | AnonymousUser, team: str, action: Action, *, own: bool = False) -> Membership:
-    """The person's membership of `team`, if it reaches `action`. One query."""
+    """The person's membership of `team`, if it reaches `action`. One query. A refusal is written down."""
     found = (
         Membership.objects.select_related("team", "user")
         .filter(user_id=user.pk or 0, team__slug=team)
         .first()
     )
     if found is None:
+        _note_stranger(user, team, action)
         raise Missing(
             f"There is no team {team} here, or you are not in it.", "Ask a member of the team to add you."
         )
-    require(found, action, own=own)
+    enter(found, action, own=own)
     return found
+
+
+def enter(membership: Membership, action: Action, *, own: bool = False, cluster: str = "") -> None:
+    """`require` at a door: the refusal is written down."""
+    try:
+        require(membership, action, own=own)
+    except Forbidden as error:
+        refusals.note(membership.user, membership.team, action, error.message, cluster=cluster)
+        raise
+
+
+def _note_stranger(user: User | AnonymousUser, slug: str, action: Action) -> None:
+    team = Team.objects.filter(slug=slug).first() if user.pk else None
+    if team is not None:
+        refusals.note(user, team, action, "Not in the team.")
 
 
 def require(membership: Membership, action: Action, *, own: bool = False) -> None:
@@ -46,10 +65,10 @@ def require(membership: Membership, action: Action, *, own: bool = False) -> Non
         )
 
 
-def declares(action: Action | str) -> Callable[[Callable[P, HttpResponse]], Callable[P, HttpResponse]]:
+def declares(action: Action | str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Mark a view that guards itself (sign-in, team pages) with the action it asks for."""
 
-    def mark(view: Callable[P, HttpResponse]) -> Callable[P, HttpResponse]:
+    def mark(view: Callable[P, R]) -> Callable[P, R]:
         view.action = action  # type: ignore[attr-defined]
         return view
 
@@ -58,15 +77,15 @@ def declares(action: Action | str) -> Callable[[Callable[P, HttpResponse]], Call
 
 def team_view(
     action: Action,
-) -> Callable[[Callable[Concatenate[HttpRequest, Membership, P], HttpResponse]], Callable[..., HttpResponse]]:
+) -> Callable[[Callable[Concatenate[HttpRequest, Membership, P], R]], Callable[..., R]]:
     """Give the view the person's membership instead of the team's slug."""
 
     def decorate(
-        view: Callable[Concatenate[HttpRequest, Membership, P], HttpResponse],
-    ) -> Callable[..., HttpResponse]:
+        view: Callable[Concatenate[HttpRequest, Membership, P], R],
+    ) -> Callable[..., R]:
         @declares(action)
         @wraps(view)
-        def guarded(request: HttpRequest, team: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        def guarded(request: HttpRequest, team: str, *args: P.args, **kwargs: P.kwargs) -> R:
             return view(request, membership_for(request.user, team, action), *args, **kwargs)
 
         return guarded
@@ -77,21 +96,20 @@ def team_view(
 def require_staff(user: User | AnonymousUser) -> User:
     """The person, if they are platform staff. Raises Forbidden."""
     if not isinstance(user, User) or not user.is_staff:
-        raise Forbidden(
-            "This is for platform staff.",
-            "Somebody who is can do it for you, or let you in on the admin site.",
-        )
+        why = "This is for platform staff."
+        refusals.note(user, None, "platform pages", why)
+        raise Forbidden(why, "Somebody who is can do it for you, or let you in on the admin site.")
     return user
 
 
 def staff_view(
-    view: Callable[Concatenate[HttpRequest, User, P], HttpResponse],
-) -> Callable[..., HttpResponse]:
+    view: Callable[Concatenate[HttpRequest, User, P], R],
+) -> Callable[..., R]:
     """Give the view the person, who is platform staff."""
 
     @declares(STAFF)
     @wraps(view)
-    def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> R:
         return view(request, require_staff(request.user), *args, **kwargs)
 
     return guarded

@@ -2,12 +2,15 @@
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 
 from django.db.models import Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
+from console import refusals, sink
+from console.errors import Problem, Rejected
 from console.models import Event, Team
 
 # What each verb means to a reader. One that is not here is shown as it was written.
@@ -44,28 +47,43 @@ VERBS = {
     "region.credentials": "Replace a region's credentials",
     "region.enable": "Enable a region",
     "region.disable": "Disable a region",
+    refusals.VERB: "Ask for more than allowed",
 }
+OUTCOMES = ("done", "refused", "failed")
 # How far back people, verbs and clusters are looked up for the filter's lists: bounded, whatever the trail's length.
 RECENT = 5000
 SHEET_HEAD = ("when", "who", "what", "cluster", "target", "about", "outcome", "from")
+# Rows read at once for a file, so that its length costs no memory.
+BATCH = 2000
 # What a spreadsheet would take for a formula (OWASP, CSV injection).
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to look for; empty parts do not narrow."""
+    """What to look for; empty parts do not narrow. `since` and `until` are days in UTC (2026-11-30), both included."""
 
     text: str = ""
     who: str = ""
     verb: str = ""
     cluster: str = ""
+    outcome: str = ""
+    since: str = ""
+    until: str = ""
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> "Wanted":
-        """Of a request's parameters. NUL, which PostgreSQL refuses in text, is left out."""
-        named = {"text": "q", "who": "who", "verb": "verb", "cluster": "cluster"}
-        return cls(**{field: query.get(key, "").replace("\0", "").strip() for field, key in named.items()})
+        """Of a request's parameters: `q` and the fields' names. Raises Rejected for a day that is none.
+
+        NUL, which PostgreSQL refuses in text, is left out.
+        """
+        named = {"text": "q"} | {
+            name: name for name in ("who", "verb", "cluster", "outcome", "since", "until")
+        }
+        wanted = cls(**{field: query.get(key, "").replace("\0", "").strip() for field, key in named.items()})
+        for name in ("since", "until"):
+            _day(name, getattr(wanted, name))
+        return wanted
 
     @property
     def is_any(self) -> bool:
@@ -84,8 +102,12 @@ class Choices:
 def events_of(team: Team, wanted: Wanted) -> QuerySet[Event]:
     """The team's events, newest first. Text is looked for in people, clusters, targets and details."""
     found = Event.objects.filter(team=team)
-    exact = {"who": wanted.who, "verb": wanted.verb, "cluster": wanted.cluster}
+    exact = {"who": wanted.who, "verb": wanted.verb, "cluster": wanted.cluster, "outcome": wanted.outcome}
     found = found.filter(**{name: value for name, value in exact.items() if value})
+    if since := _day("since", wanted.since):
+        found = found.filter(at__gte=since)
+    if until := _day("until", wanted.until):
+        found = found.filter(at__lt=until + timedelta(days=1))
     if not wanted.text:
         return found
     verbs = [verb for verb, words in VERBS.items() if wanted.text.lower() in words.lower()]
@@ -128,21 +150,57 @@ def about(event: Event) -> str:
     return "; ".join(parts)
 
 
-def sheet(events: Iterable[Event]) -> str:
-    """As CSV with a head (RFC 4180). Cells that a spreadsheet would calculate begin with an apostrophe."""
+def sheet(found: QuerySet[Event]) -> Iterator[str]:
+    """As CSV with a head (RFC 4180), piece by piece. What a spreadsheet would calculate begins with an apostrophe."""
+    yield _csv([SHEET_HEAD])
+    for events in _batches(found):
+        yield _csv(_cells(event) for event in events)
+
+
+def json_lines(found: QuerySet[Event]) -> Iterator[str]:
+    """One JSON object a line, as the sink writes it, piece by piece."""
+    for events in _batches(found):
+        yield "".join(f"{sink.line(event)}\n" for event in events)
+
+
+def _batches(found: QuerySet[Event]) -> Iterator[list[Event]]:
+    """By place and not by offset: each batch costs the same, and what is written meanwhile shifts nothing."""
+    rows = list(found[:BATCH])
+    while rows:
+        yield rows
+        last = rows[-1]
+        rows = list(found.filter(Q(at__lt=last.at) | Q(at=last.at, pk__lt=last.pk))[:BATCH])
+
+
+def _csv(rows: Iterable[tuple[str, ...]]) -> str:
     text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(SHEET_HEAD)
-    for event in events:
-        cells = (
-            event.at.isoformat(timespec="seconds"),
-            event.who,
-            verb_words(event.verb),
-            event.cluster,
-            event.target,
-            about(event),
-            event.outcome,
-            event.address or "",
-        )
-        writer.writerow(f"'{cell}" if cell.startswith(FORMULA) else cell for cell in cells)
+    csv.writer(text).writerows([_harmless(cell) for cell in row] for row in rows)
     return text.getvalue()
+
+
+def _cells(event: Event) -> tuple[str, ...]:
+    return (
+        event.at.isoformat(timespec="seconds"),
+        event.who,
+        verb_words(event.verb),
+        event.cluster,
+        event.target,
+        about(event),
+        event.outcome,
+        event.address or "",
+    )
+
+
+def _harmless(cell: str) -> str:
+    return f"'{cell}" if cell.startswith(FORMULA) else cell
+
+
+def _day(name: str, text: str) -> datetime | None:
+    """The day's beginning in UTC; None for no text. Raises Rejected at `name`."""
+    if not text:
+        return None
+    try:
+        return datetime.combine(date.fromisoformat(text), time(), UTC)
+    except ValueError:
+        problem = Problem(name, f"{text[:40]} is no day.", "Write it like 2026-11-30.")
+        raise Rejected(f"The filter was not understood: {problem.message}", (problem,)) from None

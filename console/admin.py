@@ -40,8 +40,8 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
 @admin.register(Event)
 class EventAdmin(ReadOnlyAdmin):
-    list_display = ["at", "who", "verb", "target", "cluster", "outcome", "team"]
-    list_filter = ["outcome", "verb", "team"]
+    list_display = ["at", "who", "verb", "target", "cluster", "outcome", "team_slug"]
+    list_filter = ["outcome", "verb", "team_slug"]
     search_fields = ["who", "target", "cluster"]
     date_hierarchy = "at"
 

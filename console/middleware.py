@@ -44,7 +44,9 @@ def no_nul(get_response: Handler) -> Handler:
     def handle(request: HttpRequest) -> HttpResponse:
         if "\0" not in request.path_info and "%00" not in request.META.get("QUERY_STRING", ""):
             return get_response(request)
-        error = Unspeakable("The address holds a character that no name has (NUL).", hint="Look at what made the link.")
+        error = Unspeakable(
+            "The address holds a character that no name has (NUL).", hint="Look at what made the link."
+        )
         if request.path_info.startswith("/api/"):
             return JsonResponse(document(error), status=error.status, content_type=MEDIA_TYPE)
         return render_error(request, error)

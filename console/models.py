@@ -3,6 +3,7 @@
 from django.contrib.auth.models import AbstractUser
 from django.core.validators import RegexValidator
 from django.db import models
+from django.utils import timezone
 
 from console.roles import Role
 
@@ -55,11 +56,30 @@ class ApiToken(models.Model):
 
 
 class Event(models.Model):
-    """One thing that somebody did or tried. Written by `console.events.record` only, never changed."""
+    """One thing that somebody did or tried. Written by `console.events.record` only; the database refuses to change it.
 
-    at = models.DateTimeField(auto_now_add=True, db_index=True)
-    team = models.ForeignKey(Team, null=True, on_delete=models.SET_NULL, related_name="events")
-    user = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="events")
+    Team and person are values, not references: the row outlives both, and says the same after either is deleted. Events
+    are kept for ever: nothing in the console deletes one, and `manage.py audit verify` names a row that is gone.
+    """
+
+    at = models.DateTimeField(default=timezone.now, db_index=True)
+    team = models.ForeignKey(
+        Team,
+        null=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="events",
+    )
+    team_slug = models.CharField(max_length=40, blank=True)
+    user = models.ForeignKey(
+        User,
+        null=True,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="events",
+    )
     who = models.CharField(max_length=150)
     cluster = models.CharField(max_length=40, blank=True)
     verb = models.CharField(max_length=60)
@@ -67,9 +87,17 @@ class Event(models.Model):
     outcome = models.CharField(max_length=10, default="done")
     detail = models.JSONField(default=dict)
     address = models.GenericIPAddressField(null=True)
+    # Its place in the hash chain (console.chain). A team has a chain of its own, so that teams do not wait for each
+    # other: `chain` is the team's id, 0 where there is none.
+    chain = models.BigIntegerField()
+    number = models.BigIntegerField()
+    previous = models.CharField(max_length=64)
+    digest = models.CharField(max_length=64)
 
     class Meta:
         ordering = ["-at", "-pk"]
+        indexes = [models.Index(fields=["team", "at"], name="events_of_team")]
+        constraints = [models.UniqueConstraint(fields=["chain", "number"], name="one_event_per_number")]
 
     def __str__(self) -> str:
         return f"{self.who} {self.verb} {self.target}"

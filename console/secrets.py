@@ -5,6 +5,7 @@ any of them, so that keys rotate without a stop. Opened values are never logged 
 """
 
 import hashlib
+from collections.abc import Callable
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
@@ -20,6 +21,15 @@ def _box() -> MultiFernet:
 def put(owner: str, kind: str, value: bytes) -> None:
     """Seal and keep; replaces what was there."""
     Secret.objects.update_or_create(owner=owner, kind=kind, defaults={"sealed": _box().encrypt(value)})
+
+
+def get_or_make(owner: str, kind: str, make: Callable[[], bytes]) -> bytes:
+    """Open; if there is none yet, keep what `make` gives. Of two callers at once both get the one that was kept."""
+    try:
+        return get(owner, kind)
+    except Missing:
+        Secret.objects.get_or_create(owner=owner, kind=kind, defaults={"sealed": _box().encrypt(make())})
+        return get(owner, kind)
 
 
 def get(owner: str, kind: str) -> bytes:

@@ -142,7 +142,16 @@ DATABASES = {"default": database(DATABASE_URL)}
 CHANNEL_LAYERS = {
     "default": {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [REDIS_URL]}}
 }
-CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}}
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        # Counters are read in the midst of a request, which must not wait for a frozen Redis.
+        "OPTIONS": {"socket_connect_timeout": 0.5, "socket_timeout": 0.5},
+    }
+}
+# A copy of the audit trail: a file's path, `syslog:/dev/log` or `syslog://host:514`; empty for none (console.sink).
+AUDIT_SINK = text("QUARTERDECK_AUDIT_SINK", "")
 CELERY_BROKER_URL = (
     REDIS_URL.replace("unix://", "redis+socket://") if REDIS_URL.startswith("unix") else REDIS_URL
 )

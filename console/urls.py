@@ -23,6 +23,7 @@ urlpatterns = [
     path("t/<slug:team>/members/removal/", members.member_removal, name="member-removal"),
     path("t/<slug:team>/activity/", activity.activity, name="activity"),
     path("t/<slug:team>/activity.csv", activity.activity_sheet, name="activity-sheet"),
+    path("t/<slug:team>/activity.jsonl", activity.activity_lines, name="activity-lines"),
     path("t/<slug:team>/jobs/", team_jobs, name="team-jobs"),
     path("t/<slug:team>/nodes/", team_nodes, name="team-nodes"),
     path("t/<slug:team>/c/<slug:cluster>/", include("slurm.urls")),

@@ -10,7 +10,13 @@ from rest_framework.response import Response
 
 from clusters import changes
 from clusters.api.base import ClusterView, checked, page_of
-from clusters.api.serializers import ChangeDetailSerializer, ChangeSerializer, RevisionSerializer
+from clusters.api.serializers import (
+    ChangeDetailSerializer,
+    ChangeSerializer,
+    FileDiffSerializer,
+    RevisionSerializer,
+)
+from clusters.renderings import changed_files
 from console.roles import Action
 
 
@@ -48,6 +54,18 @@ class Cancel(ClusterView):
         )
         change = changes.cancel(found, by=self.door.membership)
         return Response(ChangeSerializer(change).data, status=202)
+
+
+class ChangeObjects(ClusterView):
+    """What the platform gets otherwise with this change than before it: a unified diff of each file or object."""
+
+    actions = {"GET": Action.CHANGE_CLUSTER}
+
+    @extend_schema(responses=FileDiffSerializer(many=True))
+    def get(self, request: Request, team: str, cluster: str, number: int) -> Response:
+        rows = self.door.cluster.changes.select_related("base", "revision")
+        files = changed_files(get_object_or_404(rows, number=number))
+        return Response(FileDiffSerializer(files, many=True).data)
 
 
 class Revisions(ClusterView):

@@ -21,6 +21,9 @@ FILTERS = [
         ("who", "Who did it, exactly."),
         ("verb", "What was done, exactly."),
         ("cluster", "On which cluster, exactly."),
+        ("outcome", "How it went: done, refused or failed."),
+        ("since", "From this day on (UTC, 2026-11-30)."),
+        ("until", "Up to this day, included."),
     )
 ]
 

@@ -114,3 +114,9 @@ class ChangeDetailSerializer(ChangeSerializer):
 
     class Meta(ChangeSerializer.Meta):
         fields = [*ChangeSerializer.Meta.fields, "log"]
+
+
+class FileDiffSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    what = serializers.ChoiceField(["added", "changed", "removed"], source="word")
+    diff = serializers.CharField(source="text", help_text="Unified, three lines of context.")

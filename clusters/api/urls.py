@@ -23,6 +23,7 @@ urlpatterns = [
     path(f"{CLUSTER}/changes", changes.Changes.as_view(), name="api-changes"),
     path(f"{CLUSTER}/changes/<int:number>", changes.ChangeDetail.as_view(), name="api-change"),
     path(f"{CLUSTER}/changes/<int:number>/cancel", changes.Cancel.as_view(), name="api-change-cancel"),
+    path(f"{CLUSTER}/changes/<int:number>/objects", changes.ChangeObjects.as_view(), name="api-change-objects"),
     path(f"{CLUSTER}/revisions", changes.Revisions.as_view(), name="api-revisions"),
     path(f"{CLUSTER}/revisions/<int:number>/rollback", changes.Rollback.as_view(), name="api-rollback"),
 ]

@@ -34,7 +34,7 @@ def changes(request: HttpRequest, door: Door) -> HttpResponse:
 
 @cluster_view(Action.VIEW)
 def change(request: HttpRequest, door: Door, number: int) -> HttpResponse:
-    found = _change(door, number)
+    found = find_change(door, number)
     where = {"team": door.cluster.team.slug, "cluster": door.cluster.slug, "number": number}
     return render_page(
         request,
@@ -47,6 +47,7 @@ def change(request: HttpRequest, door: Door, number: int) -> HttpResponse:
             "diff": _diff(found.base, found.revision),
             "cancel_url": reverse("change-cancellation", kwargs=where),
             "cancel_why_not": why_not(door, Action.CHANGE_CLUSTER, Step.CHANGE),
+            "may_see_objects": door.may(Action.CHANGE_CLUSTER),
             "roll_back_url": reverse("rollback", kwargs=where) if _is_earlier(door, found) else "",
             "roll_back_why_not": why_not(door, Action.CHANGE_CLUSTER, Step.CHANGE),
         },
@@ -56,7 +57,7 @@ def change(request: HttpRequest, door: Door, number: int) -> HttpResponse:
 @cluster_view(Action.CHANGE_CLUSTER)
 def rollback(request: HttpRequest, door: Door, number: int) -> HttpResponse:
     """Back to the revision that change `number` made: what that means, then a new change that does it."""
-    found = _change(door, number)
+    found = find_change(door, number)
     cluster = door.cluster
     if not _is_earlier(door, found) or found.revision is None or cluster.revision is None:
         raise Missing(
@@ -86,7 +87,7 @@ def rollback(request: HttpRequest, door: Door, number: int) -> HttpResponse:
 @cluster_view(Action.CHANGE_CLUSTER)
 def cancellation(request: HttpRequest, door: Door, number: int) -> HttpResponse:
     """Give a live change up: what is undone, then the wish, which the worker meets at its next look."""
-    found = _change(door, number)
+    found = find_change(door, number)
     context: dict[str, object] = {
         "door": door,
         "cluster": door.cluster,
@@ -124,7 +125,8 @@ def _diff(old: Revision | None, new: Revision | None) -> tuple[FieldChange, ...]
     return diff(old.parsed, new.parsed) if old and new else ()
 
 
-def _change(door: Door, number: int) -> Change:
+def find_change(door: Door, number: int) -> Change:
+    """With its log and revisions. Raises Missing."""
     found = (
         door.cluster.changes.select_related("by", "base", "revision")
         .prefetch_related("lines")

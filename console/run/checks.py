@@ -23,7 +23,9 @@ def chosen_port() -> int:
     text = os.environ.get("PORT") or str(DEFAULT_PORT)
     port = typed_number(text, most=65535)
     if not port:
-        raise CannotRun(f"PORT={text[:20]} is not a port", "choose one from 1024 to 65535, for example PORT=8001")
+        raise CannotRun(
+            f"PORT={text[:20]} is not a port", "choose one from 1024 to 65535, for example PORT=8001"
+        )
     if port < 1024 and os.geteuid() != 0:
         raise CannotRun(f"port {text} is for root only", "choose one above 1023, for example PORT=8001")
     return port

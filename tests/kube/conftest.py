@@ -1,7 +1,7 @@
 """A real Kubernetes API for the tests below. See `tests.kube.rig`.
 
-`rig` is ours alone, for tests that break it; `kubernetes`, `kubeconfig` and `namespace` are for all others, which run
-on the API server that QUARTERDECK_TEST_KUBECONFIG names instead, where it does.
+`rig` is ours alone, for tests that break it. `kubernetes`, `kubeconfig`, `kube` and `namespace` are for all others:
+they run on the API server that QUARTERDECK_TEST_KUBECONFIG names instead, where it does.
 """
 
 import os
@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from slurm.kube.access import read_kubeconfig
+from slurm.kube.client import Kube
 from tests.kube.rig.admin import Admin
 from tests.kube.rig.api import Api
 from tests.kube.rig.beside import BuildBeside, result
@@ -68,6 +70,14 @@ def kubernetes(request: pytest.FixtureRequest) -> Admin:
 def kubeconfig(kubernetes: Admin) -> str:
     """Its administrator's."""
     return kubernetes.api.kubeconfig
+
+
+@pytest.fixture(scope="session")
+def kube(kubeconfig: str) -> Iterator[Kube]:
+    """The product's client, as the administrator."""
+    client = Kube(read_kubeconfig(kubeconfig))
+    yield client
+    client.close()
 
 
 @pytest.fixture

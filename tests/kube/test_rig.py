@@ -151,7 +151,7 @@ class TestBreaking:
 
     def test_nothing_outlives_a_killed_test_run(self, rig: Rig, tmp_path: Path) -> None:
         starter = subprocess.Popen(
-            [sys.executable, "-m", "tests.kube.rig", str(tmp_path)],
+            [sys.executable, "-m", "tests.kube", "--api-alone", str(tmp_path)],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             text=True,

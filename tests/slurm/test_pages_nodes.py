@@ -5,7 +5,7 @@ import re
 import pytest
 from django.test import Client
 
-from console.models import Event
+from console import events
 from slurm import operations
 from slurm.node_query import parse_query
 from tests.clusters.test_pages import CLUSTER, page, signed_in, words
@@ -94,8 +94,9 @@ def test_hostile_reason_is_shown_as_text(ops: Client, seeded: Seed) -> None:
 
 
 def test_node_page_shows_jobs_facts_and_what_was_done(ops: Client, seeded: Seed) -> None:
-    Event.objects.create(
-        verb="node.drain", who="ops", team=seeded.team, cluster="llama-pretrain", target="slinky-3, slinky-2"
+    who = seeded.users["ops"]
+    events.record(
+        "node.drain", by=who, team=seeded.team, cluster="llama-pretrain", target="slinky-3, slinky-2"
     )
     text = words(page(ops, f"{NODES}slinky-3/"))
     assert "4131 lin eval-sweep" in text and "24.11.5" in text and "node.drain by ops" in text

@@ -31,7 +31,7 @@ from slurm.provisioners.sandbox.epochs import epochs_of, raise_epochs
 from slurm.provisioners.sandbox.ghosts import ghosts_of, lay, mark_restarted
 from slurm.provisioners.sandbox.images import Image, Tree
 from slurm.provisioners.sandbox.keeper import replace_file
-from slurm.provisioners.sandbox.layout import platform_lines, write_daemons
+from slurm.provisioners.sandbox.layout import complete_files, platform_lines, write_daemons
 from slurm.provisioners.sandbox.likeness import image_of, likeness, machine_names
 from slurm.provisioners.sandbox.room import remove_directory
 from slurm.provisioners.sandbox.shadow import shadow_check
@@ -62,13 +62,11 @@ class Sandbox:
     # What it should be
 
     def render(self, spec: ClusterSpec) -> Mapping[str, str]:
-        return {"slurm.conf": self.rendered(spec).text}
+        return complete_files(self._like(spec), {"slurm.conf": self.rendered(spec).text})
 
     def rendered(self, spec: ClusterSpec) -> RenderedConf:
         """The file with the lines that are the user's. Chooses ports the first time."""
-        image = image_of(spec)
-        tree = cached_tree(image) or _unbuilt(image, spec)
-        return render_conf(spec, platform_lines(likeness(spec, self.ref, self.home, tree)))
+        return render_conf(spec, platform_lines(self._like(spec)))
 
     def check(self, spec: ClusterSpec, *, shadow: bool = True) -> tuple[Problem, ...]:
         problems = check_conf(spec.slurm_conf, version=spec.slurm_version, node_names=spec.node_names)
@@ -241,9 +239,11 @@ class Sandbox:
         return [name for name in before.node_names if name not in spec.node_names] if before else []
 
     def _cluster(self, spec: ClusterSpec) -> SandboxCluster:
+        return replace(self._like(spec), epochs=epochs_of(self.home))
+
+    def _like(self, spec: ClusterSpec) -> SandboxCluster:
         image = image_of(spec)
-        tree = cached_tree(image) or _unbuilt(image, spec)
-        return replace(likeness(spec, self.ref, self.home, tree), epochs=epochs_of(self.home))
+        return likeness(spec, self.ref, self.home, cached_tree(image) or _unbuilt(image, spec))
 
     def _daemons(self, spec: ClusterSpec) -> list[str]:
         return [daemon.name for daemon in specs_of(self._cluster(spec))]

@@ -1,9 +1,9 @@
-"""Which of a cluster's objects may be written, or deleted, now, and what the next ones wait for. Pure.
+"""Which of a cluster's objects may be written now, and what the next ones wait for. Pure.
 
-Beside `stages`, which says how many workers and which nodes a stage of a change has, this is the order of kinds:
-slurmdbd before slurmctld before everything else when images change (slurm.schedmd.com/upgrades.html; daemons may be two
-releases apart in this direction only), what an object needs before it, and the reverse when a cluster ends. Worked out
-anew from what is there each time, so that a killed or repeated apply goes on where it stands.
+Beside `stages`, which says how many workers and which nodes a stage of a change has, this is the order of kinds: what
+an object needs comes before it, and when images change slurmdbd comes before slurmctld and both before everything else
+(slurm.schedmd.com/upgrades.html: daemons may be releases apart in this direction only). Worked out anew from what is
+there each time, so that a killed or repeated apply goes on where it stands.
 """
 
 from collections.abc import Iterable, Mapping
@@ -98,29 +98,6 @@ def _workload_image(workload: Thing, container: str) -> str:
 
 def _tag(image: str) -> str:
     return image.rpartition(":")[2]
-
-
-# Kinds in the order in which a cluster ends. RestApi stays while there are NodeSets: without one the operator takes
-# every node for drained. Claims, Secrets and an existing database are no part of it: they are kept.
-REMOVAL = (
-    ("LoginSet", "NodeSet"),
-    ("RestApi",),
-    ("Controller",),
-    ("Accounting",),
-    ("StatefulSet", "Service", "ConfigMap"),
-)
-
-
-def removable(live: Iterable[Thing]) -> tuple[Thing, ...]:
-    """Of our own objects that are there those that may be deleted now; once they are gone, ask again.
-
-    NodeSets must have been scaled to nothing and their pods be gone before: deleting one drains nothing.
-    """
-    things = tuple(live)
-    for kinds in REMOVAL:
-        if found := tuple(thing for thing in things if thing["kind"] in kinds):
-            return found
-    return ()
 
 
 def forgot_its_nodes(lines: Iterable[str]) -> bool:

@@ -1,4 +1,4 @@
-"""In which order objects are written when a cluster comes up, is upgraded and ends."""
+"""In which order objects are written when a cluster comes up and when it is upgraded."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slurm.kube.kinds import Thing
-from slurm.provisioners.slinky.order import MAIN, forgot_its_nodes, image_of, next_round, removable, runs
+from slurm.provisioners.slinky.order import MAIN, forgot_its_nodes, image_of, next_round, runs
 from slurm.provisioners.slinky.render import render
 from slurm.provisioners.slinky.restarts import part_of
 from tests.slurm.slinky.designs import DEMO, design_of
@@ -86,22 +86,6 @@ def test_a_child_with_the_old_image_does_not_run_the_new_one():
     assert runs(workload(controller), image_of(controller), "slurmctld")
     assert not runs(workload(controller, image="old:1"), image_of(controller), "slurmctld")
     assert not runs(None, image_of(controller), "slurmctld")
-
-
-def test_a_cluster_ends_in_an_order_that_ends_no_job_undrained():
-    """RestApi is there as long as a NodeSet is."""
-    live, rounds = OLD, []
-    while gone := removable(live):
-        rounds.append([thing["kind"] for thing in gone])
-        live = tuple(thing for thing in live if thing not in gone)
-    assert [thing["kind"] for thing in live] == ["Namespace"]
-    assert rounds == [
-        ["NodeSet", "NodeSet", "LoginSet"],
-        ["RestApi"],
-        ["Controller"],
-        ["Accounting"],
-        ["ConfigMap", "ConfigMap", "Service", "StatefulSet"],
-    ]
 
 
 def test_a_controller_that_lost_its_nodes_is_recognised_by_its_last_words():
