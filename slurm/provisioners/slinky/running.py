@@ -1,5 +1,4 @@
-"""What the controller runs with, read back from it, and how that differs from what was written. Blocking in
-`read_running`, pure in the rest.
+"""What the controller runs with, and how that differs from what was written. Pure; `hearing` asks the controller.
 
 slurm.conf in the controller's pod is a projected volume: it follows the ConfigMap within a minute or two, and only then
 the operator's sidecar has slurmctld read it (slurm-operator 1.2, `inplaceReconfigure`). `scontrol` compares the hash
@@ -11,16 +10,11 @@ from dataclasses import dataclass
 
 from clusters.hostlist import HostlistError, expand
 from clusters.observation import JobSeen, NodeSeen, PartitionSeen
-from clusters.provisioner import Executor
-from console.errors import ConsoleError, Unavailable
-from slurm.client import Slurm
 from slurm.conf import Line, parse
-from slurm.outputs.text import decoded
 from slurm.readback import unlike
 from slurm.render import BEGIN
 
 NOT_THERE = "The new slurm.conf has not reached the controller's pod yet, which takes up to two minutes."
-CONF_FILE = "/etc/slurm/slurm.conf"
 
 
 @dataclass(frozen=True)
@@ -47,34 +41,6 @@ class Silence:
     why: str
     conf: str = ""
     fatal: tuple[str, ...] = ()
-
-
-def read_running(executor: Executor) -> Running | Silence:
-    """Five commands, 4 s each at most. Never raises."""
-    conf, slurm = "", Slurm(executor)
-    try:
-        conf = _file(executor)
-        return Running(conf, slurm.config(), slurm.nodes(), slurm.partitions(), slurm.jobs())
-    except ConsoleError as error:
-        return Silence(error.message, conf, _fatal(executor) if conf else ())
-
-
-def _file(executor: Executor) -> str:
-    done = executor.run(["cat", CONF_FILE])
-    if done.code:
-        raise Unavailable(f"slurm.conf in the controller's pod cannot be read: {done.stderr.strip()[:200]}")
-    return decoded(done.stdout)
-
-
-def _fatal(executor: Executor) -> tuple[str, ...]:
-    """What a command says that only reads the file and asks nobody, if it ends of it."""
-    try:
-        done = executor.run(["scontrol", "--version"])
-    except Unavailable:
-        return ()
-    if not done.code or "fatal:" not in done.stderr:
-        return ()
-    return tuple(line.removeprefix("scontrol: ") for line in done.stderr.splitlines())
 
 
 def our_block(text: str) -> str:

@@ -18,6 +18,7 @@ from slurm.kube.kinds import SLINKY_GROUP, Thing
 from slurm.provisioners.slinky.crash import CONTAINER, crash_of
 from slurm.provisioners.slinky.design import Design
 from slurm.provisioners.slinky.events import warnings_in
+from slurm.provisioners.slinky.hearing import read_running
 from slurm.provisioners.slinky.likeness import unlike
 from slurm.provisioners.slinky.names import Names, names_of
 from slurm.provisioners.slinky.order import Round, forgot_its_nodes, next_round
@@ -26,7 +27,7 @@ from slurm.provisioners.slinky.region import RegionSettings, settings_of
 from slurm.provisioners.slinky.region_kube import kube_of
 from slurm.provisioners.slinky.render import render
 from slurm.provisioners.slinky.restarts import restarts_in
-from slurm.provisioners.slinky.running import Running, Silence, named_nodes, read_running
+from slurm.provisioners.slinky.running import Running, Silence, named_nodes
 from slurm.provisioners.slinky.scene import Scene, read_scene
 from slurm.provisioners.slinky.sight import controller_problem
 from slurm.provisioners.slinky.stages import Stage, Standing, coming, stage_of
