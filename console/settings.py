@@ -170,7 +170,10 @@ CELERY_BEAT_SCHEDULE = {
     "check-regions": {"task": "clusters.tasks.check_regions", "schedule": 180.0},
 }
 
-PROVISIONERS = {"sandbox": "slurm.provisioners.sandbox.adapter.Sandbox"}
+PROVISIONERS = {
+    "sandbox": "slurm.provisioners.sandbox.adapter.Sandbox",
+    "slinky": "slurm.provisioners.slinky.adapter.Slinky",
+}
 PLATFORMS = {
     "sandbox": "slurm.provisioners.sandbox.platform.SandboxPlatform",
     "slinky": "slurm.provisioners.slinky.platform.SlinkyPlatform",
