@@ -80,9 +80,10 @@ class RegionForm(forms.Form):
     @classmethod
     def summary(cls, config: Mapping[str, object]) -> list[tuple[str, str]]:
         """What is set, as labels and values to read. No secret is among it: `config` has none."""
+        values = cls.initial_from(config).items()
         return [
-            (str(cls.base_fields[name].label or name), str(value))
-            for name, value in cls.initial_from(config).items()
+            (str(cls.base_fields[name].label or name), _in_words(cls.base_fields[name], value))
+            for name, value in values
             if value not in ("", None)
         ]
 
@@ -120,3 +121,11 @@ class RegionForm(forms.Form):
         for name in self.settled_fields & self.fields.keys():
             self.fields[name].disabled = True
             self.fields[name].help_text = "Clusters live by it: it can change when the region has none."
+
+
+def _in_words(field: forms.Field, value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(field, forms.ChoiceField):
+        return next((str(label) for choice, label in field.widget.choices if choice == value), str(value))
+    return str(value)

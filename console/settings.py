@@ -170,8 +170,14 @@ CELERY_BEAT_SCHEDULE = {
     "check-regions": {"task": "clusters.tasks.check_regions", "schedule": 180.0},
 }
 
-PROVISIONERS = {"sandbox": "slurm.provisioners.sandbox.adapter.Sandbox"}
-PLATFORMS = {"sandbox": "slurm.provisioners.sandbox.platform.SandboxPlatform"}
+PROVISIONERS = {
+    "sandbox": "slurm.provisioners.sandbox.adapter.Sandbox",
+    "slinky": "slurm.provisioners.slinky.adapter.Slinky",
+}
+PLATFORMS = {
+    "sandbox": "slurm.provisioners.sandbox.platform.SandboxPlatform",
+    "slinky": "slurm.provisioners.slinky.platform.SlinkyPlatform",
+}
 # How login nodes without an address are reached, by `LoginEndpoint.tunnel["kind"]`.
 TUNNELS = {"kube": "slurm.provisioners.slinky.tunnel.open_tunnel"}
 RECORDERS = ["clusters.watch.record", "slurm.watch.record"]

@@ -166,6 +166,16 @@ class Slurm:
         command = ["scontrol", "update", f"nodename={','.join(names)}", "state=resume"]
         self._ask(f"resume {', '.join(names)}", command, timeout_s=WRITE_S)
 
+    def forget_node(self, name: str) -> None:
+        """Delete the record of a dynamic node that is gone. No partition of the configuration may still name it: the
+        next reconfigure would be fatal (26.05)."""
+        self._ask(f"forget {name}", ["scontrol", "delete", f"nodename={name}"], timeout_s=WRITE_S)
+
+    def close_partition(self, name: str) -> None:
+        """No job starts in it and none can be submitted to it, until the configuration is read again."""
+        command = ["scontrol", "update", f"partitionname={name}", "state=inactive"]
+        self._ask(f"close partition {name}", command, timeout_s=WRITE_S)
+
     def reconfigure(self) -> None:
         """Ask the daemons to read their files again. Success says nothing: ping and read the configuration
         back."""

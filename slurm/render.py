@@ -9,7 +9,7 @@ editor that shows the whole file with the other lines locked.
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clusters.spec import ClusterSpec, PartitionSpec
 from console.errors import Problem
@@ -143,6 +143,14 @@ def user_part(edited: str, rendered: RenderedConf) -> UserPart:
     begin, end = lines.index(BEGIN), lines.index(END)
     problems = [*_differences(lines[: begin + 1], head, 1), *_differences(lines[end:], tail, end + 1)]
     return UserPart("".join(f"{line}\n" for line in lines[begin + 1 : end]), tuple(problems))
+
+
+def in_user_part(problem: Problem, conf: RenderedConf) -> Problem:
+    """A problem at a line of the whole file as one of the user's own part; outside of that the line is left out."""
+    if problem.path != "slurm_conf" or problem.line is None:
+        return problem
+    inside = conf.user_first_line <= problem.line <= conf.user_last_line
+    return replace(problem, line=problem.line - conf.user_first_line + 1 if inside else None)
 
 
 def _differences(now: list[str], before: list[str], first_line: int) -> Iterable[Problem]:

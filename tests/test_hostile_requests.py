@@ -16,7 +16,14 @@ from console.tokens import make_token
 from tests.cast import Cast, a_node, person, the_cast, tiny_cluster
 from tests.test_doors import FILLED, team_routes
 
-PAGES = ("nodes/?q=", "nodes/drain/?node=", "nodes/reboot/?node=", "jobs/?q=", "jobs/cancellation/?job=", "conf/?from=")
+PAGES = (
+    "nodes/?q=",
+    "nodes/drain/?node=",
+    "nodes/reboot/?node=",
+    "jobs/?q=",
+    "jobs/cancellation/?job=",
+    "conf/?from=",
+)
 CLUSTER = "/t/research/c/tiny/"
 API = "/api/v1/teams/research/clusters/tiny"
 ENDLESS = "9" * 5000
@@ -44,7 +51,9 @@ def script(cast: Cast) -> Client:
 
 
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("hostile", ["%00", "a%00b", "%FF", "%E2%80%A8", ENDLESS, "9" * 30, "-1", "%3Cscript%3E"])
+@pytest.mark.parametrize(
+    "hostile", ["%00", "a%00b", "%FF", "%E2%80%A8", ENDLESS, "9" * 30, "-1", "%3Cscript%3E"]
+)
 def test_no_address_breaks_a_page(ada: Client, page: str, hostile: str) -> None:
     assert ada.get(CLUSTER + page + hostile).status_code < 500
 
@@ -52,7 +61,9 @@ def test_no_address_breaks_a_page(ada: Client, page: str, hostile: str) -> None:
 @pytest.mark.parametrize("hostile", ["%00", "a%00b", "%FF", "%0d%0aX-Evil:1", "%2e%2e%2fetc", ENDLESS])
 def test_no_name_in_a_path_breaks_a_route(ada: Client, hostile: str) -> None:
     for path, _ in team_routes():
-        url = "/" + path.replace("<str:name>", hostile).replace("<str:job>", hostile).replace("<str:job_id>", hostile)
+        url = "/" + path.replace("<str:name>", hostile).replace("<str:job>", hostile).replace(
+            "<str:job_id>", hostile
+        )
         for word, value in FILLED.items():
             url = url.replace(word, value)
         response = ada.get(url.replace("<str:version>", hostile))
@@ -96,7 +107,14 @@ def test_an_endless_page_is_refused(script: Client, name: str) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [b"[" * 50_000, b'{"a":' * 20_000, b'{"base": ' + b"9" * 5000 + b"}", b'{"n": "\\ud800"}', b"\xff\xfe", b"null"],
+    [
+        b"[" * 50_000,
+        b'{"a":' * 20_000,
+        b'{"base": ' + b"9" * 5000 + b"}",
+        b'{"n": "\\ud800"}',
+        b"\xff\xfe",
+        b"null",
+    ],
     ids=["brackets", "objects", "digits", "surrogate", "bytes", "null"],
 )
 def test_no_body_breaks_the_api(script: Client, body: bytes) -> None:
@@ -154,7 +172,13 @@ class Socket:
         self.client.force_login(user)
         cookie = f"sessionid={self.client.cookies['sessionid'].value}".encode()
         headers = [(b"cookie", cookie), (b"origin", b"http://localhost"), (b"host", b"localhost")]
-        scope = {"type": "websocket", "path": path, "query_string": b"", "headers": headers, "subprotocols": []}
+        scope = {
+            "type": "websocket",
+            "path": path,
+            "query_string": b"",
+            "headers": headers,
+            "subprotocols": [],
+        }
         self.page = ApplicationCommunicator(application, scope)
 
     async def opens(self) -> None:

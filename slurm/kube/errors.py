@@ -76,6 +76,25 @@ class Unpermitted(ConsoleError):
         )
 
 
+@dataclass(frozen=True)
+class Holder:
+    """Another manager of a field: by server-side apply if `applies`, otherwise by a change of its own."""
+
+    manager: str
+    field: str
+    applies: bool
+
+
+class Held(Conflict):
+    """Fields of a server-side apply that other managers hold."""
+
+    code = "held"
+
+    def __init__(self, message: str, hint: str, holders: tuple[Holder, ...]) -> None:
+        super().__init__(message, hint)
+        self.holders = holders
+
+
 class Gone(Unavailable):
     """The API server no longer has the history that was asked for (410): list again."""
 
@@ -166,17 +185,24 @@ def _conflict(asked: Asked, text: str, details: Mapping[str, Any]) -> ConsoleErr
     return Conflict(f"Could not {asked.words}: {text}", "Somebody changed it at the same moment; try again.")
 
 
-def _held_by_others(asked: Asked, held: list[Mapping[str, Any]]) -> Conflict:
-    fields: dict[str, list[str]] = {}
-    for cause in held:
-        found = re.search(r'conflict with "([^"]+)"', str(cause.get("message")))
-        fields.setdefault(found[1] if found else "somebody else", []).append(
-            str(cause.get("field")).lstrip(".")
-        )
-    owners = "; ".join(f"{manager} holds {', '.join(paths)}" for manager, paths in fields.items())
-    return Conflict(
+def _held_by_others(asked: Asked, held: list[Mapping[str, Any]]) -> Held:
+    holders = tuple(_holder(cause) for cause in held)
+    managers = dict.fromkeys(holder.manager for holder in holders)
+    fields = {m: ", ".join(holder.field for holder in holders if holder.manager == m) for m in managers}
+    owners = "; ".join(f"{manager} holds {paths}" for manager, paths in fields.items())
+    return Held(
         f"Could not {asked.words}: {_tidy(owners)}.",
         "Take these fields out of the other tool's manifest, or leave them to it.",
+        holders,
+    )
+
+
+def _holder(cause: Mapping[str, Any]) -> Holder:
+    """`conflict with "kubectl-edit" using v1`; of a manager that applies, nothing follows its name."""
+    message = str(cause.get("message"))
+    found = re.search(r'conflict with "([^"]+)"', message)
+    return Holder(
+        found[1] if found else "somebody else", str(cause.get("field")).lstrip("."), " using " not in message
     )
 
 

@@ -66,7 +66,9 @@ def test_time_without_a_worker_does_not_count_against_the_deadline(change, hand)
     lease = take(change.pk, hand.clock)
     lease.write(status=ChangeStatus.APPLYING, deadline=hand.at)
     hand.turn(LEASE_S + 600)
-    assert (take(change.pk, hand.clock).change.deadline - lease.change.deadline).total_seconds() == LEASE_S + 600
+    assert (
+        take(change.pk, hand.clock).change.deadline - lease.change.deadline
+    ).total_seconds() == LEASE_S + 600
 
 
 def test_a_given_up_change_is_held_by_its_worker_until_it_lets_go(change, hand):

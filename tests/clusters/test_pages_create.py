@@ -109,13 +109,20 @@ def test_the_nodes_that_go_can_be_chosen(ada: Client, seeded: Seed) -> None:
     text = words(page(ada, f"{CLUSTER}scale/?slinky=3&leaving=slinky-2"))
     assert "slinky-2 after they are drained" in text and "slinky-3" not in text
     typed = {"slinky": "3", "cpu-workers": "2", "base": "2", "leaving": "slinky-2"}
-    assert ada.post(f"{CLUSTER}scale/", typed, headers=IN_DIALOG).headers["HX-Redirect"] == f"{CLUSTER}changes/4/"
+    assert (
+        ada.post(f"{CLUSTER}scale/", typed, headers=IN_DIALOG).headers["HX-Redirect"]
+        == f"{CLUSTER}changes/4/"
+    )
     assert seeded.cluster.changes.get(number=4).revision.parsed.groups[0].ordinals == (0, 1, 3)
 
 
 @pytest.mark.parametrize(
     ("chosen", "said"),
-    [("slinky-9", "The cluster has no node slinky-9."), ("slinky-[0-1]", "2 of slinky are chosen"), ("a[", "“a[”")],
+    [
+        ("slinky-9", "The cluster has no node slinky-9."),
+        ("slinky-[0-1]", "2 of slinky are chosen"),
+        ("a[", "“a[”"),
+    ],
 )
 def test_nodes_that_cannot_be_meant_are_said_at_their_field(
     ada: Client, seeded: Seed, chosen: str, said: str

@@ -55,6 +55,11 @@ def asked(monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks) -
     return seen
 
 
+def field_of(html: str, name: str) -> str:
+    """The field's own markup, with its problems."""
+    return html.split(f'data-field="{name}"', 1)[1].split("data-field=", 1)[0]
+
+
 def test_kinds_of_platform_are_offered_with_what_they_are(staff: Client) -> None:
     text = words(page(staff, "/regions/new/"))
     assert "A platform of the tests" in text and "This machine (sandbox)" in text

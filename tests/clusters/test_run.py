@@ -270,7 +270,9 @@ def test_every_end_is_in_the_audit_trail(cluster, cast, carry, outcome):
     assert (event.who, event.target, event.cluster) == ("ada", "change 1", "tiny")
 
 
-def test_the_time_of_a_dead_worker_does_not_reject_a_change_that_was_being_checked(cluster, cast, carry, hand):
+def test_the_time_of_a_dead_worker_does_not_reject_a_change_that_was_being_checked(
+    cluster, cast, carry, hand
+):
     change = edit(cluster, cast)
     lease = leases.take(change.pk, hand.clock)
     lease.write(status=S.CHECKING, deadline=hand.at + timedelta(seconds=CHECK_S))

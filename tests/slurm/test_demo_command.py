@@ -22,7 +22,8 @@ def test_a_second_run_keeps_the_passwords(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "broken", ["", "[[[", "null", "[]", "{}", '{"users": 5}', '{"users": {"ada": {}}}', '{"users": {"ada": null}}']
+    "broken",
+    ["", "[[[", "null", "[]", "{}", '{"users": 5}', '{"users": {"ada": {}}}', '{"users": {"ada": null}}'],
 )
 def test_a_broken_file_costs_new_passwords_and_not_the_start(tmp_path: Path, broken: str) -> None:
     path = tmp_path / "run.json"

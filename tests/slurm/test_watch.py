@@ -128,7 +128,9 @@ def test_waiting_part_of_an_array_keeps_its_row_while_it_shrinks_and_goes_with_i
 def test_a_requeued_task_waits_again_with_its_array_and_did_not_leave(cluster, asked):
     waiting = job("4_[2-9%2]", array_job_id=4, task_count=8)
     look(cluster, waiting, job("4_0", state="RUNNING", reason=""), job("4_1", state="RUNNING", reason=""))
-    look(cluster, replace(waiting, job_id="4_[0,2-9%2]", task_count=9), job("4_1", state="RUNNING", reason=""))
+    look(
+        cluster, replace(waiting, job_id="4_[0,2-9%2]", task_count=9), job("4_1", state="RUNNING", reason="")
+    )
     assert sorted(Job.objects.values_list("job_id", flat=True)) == ["4_1", "4_[0,2-9%2]"] and asked == []
     look(cluster, replace(waiting, job_id="4_[0,2-8%2]", task_count=8))
     assert Job.objects.get(number=4, key="4_1").state == "UNKNOWN" and asked == [cluster.pk]

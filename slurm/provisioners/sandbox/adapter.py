@@ -47,7 +47,7 @@ from slurm.provisioners.sandbox.space import Keeping, command_prefix, keeping, r
 from slurm.provisioners.sandbox.start import begin_cluster
 from slurm.provisioners.sandbox.tree import build_tree, cached_tree
 from slurm.readback import unlike
-from slurm.render import RenderedConf, render_conf
+from slurm.render import RenderedConf, in_user_part, render_conf
 
 LOST = frozenset({"UNKNOWN", "DOWN", "FUTURE"})
 
@@ -84,7 +84,7 @@ class Sandbox:
         cluster = likeness(spec, self.ref, self.home, tree)
         conf = self.rendered(spec)
         found = shadow_check(cluster, {"slurm.conf": conf.text})
-        return (*problems, *(_in_block(problem, conf) for problem in found))
+        return (*problems, *(in_user_part(problem, conf) for problem in found))
 
     # Making it so
 
@@ -99,7 +99,7 @@ class Sandbox:
         try:
             apply_files(cluster, {"slurm.conf": conf.text}, say, restart=restart)
         except Rejected as refusal:
-            problems = tuple(_in_block(problem, conf) for problem in refusal.problems)
+            problems = tuple(in_user_part(problem, conf) for problem in refusal.problems)
             raise Rejected(refusal.message, problems, refusal.hint) from refusal
         self._remember(spec)
 
@@ -255,11 +255,3 @@ class Sandbox:
 def _unbuilt(image: Image, spec: ClusterSpec) -> Tree:
     """Stands for a tree while it is not there yet: enough to render, nothing to run."""
     return Tree(image, Path("/"), "", f"{spec.slurm_version}.0")
-
-
-def _in_block(problem: Problem, conf: RenderedConf) -> Problem:
-    """A line of the whole file as one of the user's own part; outside of that part the line is left out."""
-    if problem.path != "slurm_conf" or problem.line is None:
-        return problem
-    inside = conf.user_first_line <= problem.line <= conf.user_last_line
-    return replace(problem, line=problem.line - conf.user_first_line + 1 if inside else None)

@@ -23,7 +23,6 @@ from slurm.provisioners.sandbox.layout import (
     write_daemons,
     write_slurm_files,
 )
-from slurm.provisioners.sandbox.refusals import problems_in
 from slurm.provisioners.sandbox.shadow import shadow_check
 from slurm.provisioners.sandbox.space import (
     keeper_pid,
@@ -35,6 +34,7 @@ from slurm.provisioners.sandbox.space import (
 )
 from slurm.provisioners.sandbox.start import begin_cluster, laggard
 from slurm.provisioners.sandbox.trial import Ending
+from slurm.refusals import problems_in
 
 # There while the copies differ on purpose. A kill leaves it, and the change that was killed comes again.
 APPLYING = ".applying"

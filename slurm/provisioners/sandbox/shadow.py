@@ -21,10 +21,10 @@ from slurm.provisioners.sandbox.cluster import Ports, SandboxCluster, SandboxNod
 from slurm.provisioners.sandbox.daemon import Spec
 from slurm.provisioners.sandbox.daemons import specs_of
 from slurm.provisioners.sandbox.layout import complete_files, lay_out, platform_lines
-from slurm.provisioners.sandbox.refusals import problems_in
 from slurm.provisioners.sandbox.room import remove_directory
 from slurm.provisioners.sandbox.space import run_keeper_module
 from slurm.provisioners.sandbox.trial import Ending, Trial, run_in_turn
+from slurm.refusals import problems_in
 
 LIMIT_S = 5.0
 # Said when there is a kind of resource (TRES) that the memory does not know.

@@ -87,6 +87,11 @@ class Names:
         return f"{self.base}-mariadb"
 
     @property
+    def note(self) -> str:
+        """The ConfigMap in which we keep what was last sent."""
+        return f"{self.base}-applied"
+
+    @property
     def shadow_pod(self) -> str:
         return f"{self.base}-shadow"
 

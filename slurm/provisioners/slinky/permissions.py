@@ -11,6 +11,8 @@ from slurm.kube.kinds import SLINKY_GROUP, Thing
 from slurm.provisioners.slinky.region import DatabaseKind, LoginBy, RegionSettings
 
 ROLE = "quarterdeck"
+ROLE_FILE = "permissions.yaml"
+KUBECONFIG_FILE = "kubeconfig.sh"
 LOOK = ("get", "list", "watch")
 KEEP = ("get", "list", "watch", "create", "patch", "delete")
 
@@ -60,8 +62,9 @@ _OF_TEAMS = (
         "secrets", ("get", "create", "patch", "delete"), "each cluster's keys, and its login node's host keys"
     ),
     Right("persistentvolumeclaims", KEEP, "volumes, and what is left when a cluster is deleted"),
-    Right("services", LOOK, "where the login nodes are reached"),
-    Right("statefulsets", LOOK, "whether controller and accounting are up", "apps"),
+    # A MariaDB of an earlier setting goes with its cluster, so deleting is allowed in any case.
+    Right("services", (*LOOK, "delete"), "where the login nodes are reached"),
+    Right("statefulsets", (*LOOK, "delete"), "whether controller and accounting are up", "apps"),
     Right("deployments", LOOK, "whether the REST service, login nodes and the operator are up", "apps"),
     Right("pods", ("get", "list", "watch", "patch", "delete"), "workers: which leaves first, rebooting one"),
     Right("pods", ("get",), "the last lines of a part that fails", part="log"),
@@ -117,6 +120,11 @@ def cluster_role(settings: RegionSettings) -> Thing:
     }
 
 
+def documents(settings: RegionSettings) -> dict[str, str]:
+    """Files for somebody with an administrator's kubectl, by name."""
+    return {ROLE_FILE: role_yaml(settings), KUBECONFIG_FILE: _SCRIPT.format(role=ROLE)}
+
+
 def role_yaml(settings: RegionSettings) -> str:
     """The ClusterRole with a ServiceAccount that has it, and a token for that, as one file for `kubectl apply`."""
     rules = "\n".join(_rule_lines(settings))
@@ -148,7 +156,8 @@ def _rule_lines(settings: RegionSettings) -> Iterator[str]:
 
 
 _FILE = """\
-# What Quarterdeck may do in this region. Made from its settings: download it again when they change.
+# What Quarterdeck may do in this region, to be applied by an administrator: kubectl apply -f permissions.yaml
+# It is made from the region's settings: download it again when they change.
 apiVersion: v1
 kind: Namespace
 metadata:
@@ -192,4 +201,30 @@ subjects:
   - kind: ServiceAccount
     name: {role}
     namespace: {role}
+"""
+
+_SCRIPT = """\
+#!/bin/sh
+# Prints a kubeconfig of the account that permissions.yaml makes, for your kubectl's current cluster:
+#   kubectl apply -f permissions.yaml && sh kubeconfig.sh > {role}.kubeconfig
+set -eu
+of_cluster() {{ kubectl config view --raw --minify --flatten -o "jsonpath={{.clusters[0].cluster.$1}}"; }}
+token=$(kubectl -n {role} get secret {role}-token -o "jsonpath={{.data.token}}" | base64 -d)
+cat <<END
+apiVersion: v1
+kind: Config
+current-context: {role}
+contexts:
+  - name: {role}
+    context: {{cluster: {role}, user: {role}}}
+clusters:
+  - name: {role}
+    cluster:
+      server: $(of_cluster server)
+      certificate-authority-data: $(of_cluster certificate-authority-data)
+users:
+  - name: {role}
+    user:
+      token: $token
+END
 """

@@ -31,9 +31,16 @@ def test_a_job_sees_the_gpus_it_asked_for(cluster: SandboxCluster) -> None:
 
 def test_a_job_cannot_reach_the_machine_that_the_cluster_runs_on(cluster: SandboxCluster) -> None:
     """Also where everything, jobs included, is root: no mount, no device, no switch of the kernel."""
-    tries = ("mount -t tmpfs x /mnt", "mknod /tmp/disk b 8 0", "echo x >/proc/sys/kernel/core_pattern", "touch /sys/x")
+    tries = (
+        "mount -t tmpfs x /mnt",
+        "mknod /tmp/disk b 8 0",
+        "echo x >/proc/sys/kernel/core_pattern",
+        "touch /sys/x",
+    )
     script = "; ".join(f"({each}) 2>/dev/null && echo done: {each.split()[0]}" for each in tries)
-    assert slurm(cluster, "srun", "-t1", "-w", "slinky-1", "bash", "-c", f"{script}; echo refused") == "refused"
+    assert (
+        slurm(cluster, "srun", "-t1", "-w", "slinky-1", "bash", "-c", f"{script}; echo refused") == "refused"
+    )
 
 
 def test_a_finished_batch_job_is_in_accounting_with_its_gpus(cluster: SandboxCluster) -> None:

@@ -46,7 +46,16 @@ def job(nodes: str, minutes: float, state: str = "RUNNING") -> JobSeen:
         (job("", 5, "PENDING"), False),
         (job("slinky-0", 61), True),
     ],
-    ids=["on it", "partly on it", "suspended", "elsewhere", "later", "on its way", "waiting", "older than the keeper"],
+    ids=[
+        "on it",
+        "partly on it",
+        "suspended",
+        "elsewhere",
+        "later",
+        "on its way",
+        "waiting",
+        "older than the keeper",
+    ],
 )
 def test_a_job_goes_with_its_node(home: Path, seen: JobSeen, is_ghost: bool) -> None:
     assert ghosts_of([seen], home) == (("7",) if is_ghost else ())

@@ -46,7 +46,9 @@ def test_a_killed_daemon_is_back_and_the_job_goes_on(
     assert {other for other in before if before[other] != after[other]} == {name}
 
 
-def test_a_shell_in_the_cluster_finds_no_secret_of_the_console(tree: Tree, tmp_path: Path, monkeypatch) -> None:
+def test_a_shell_in_the_cluster_finds_no_secret_of_the_console(
+    tree: Tree, tmp_path: Path, monkeypatch
+) -> None:
     for name in ("DATABASE_URL", "SECRET_KEY", "SEALING_KEYS", "MY_TOKEN"):
         monkeypatch.setenv(name, "planted-secret")
     cluster = sample_cluster(tmp_path / "quiet", tree, gpu_nodes=1, cpu_nodes=0, first_port=22300)

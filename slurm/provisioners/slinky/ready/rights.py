@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from clusters.finding import Finding, State
 from console.words import count, listed
-from slurm.provisioners.slinky.permissions import Ask, Right
+from slurm.provisioners.slinky.permissions import ROLE_FILE, Ask, Right
 
-FILE = "permissions.yaml"
-_HINT = f"Download {FILE} from this page and apply it, or have somebody apply it who may."
+_HINT = f"Download {ROLE_FILE} from this page and apply it, or have somebody apply it who may."
 
 
 def rights_finding(answers: Mapping[Ask, bool | None], inside: Sequence[str]) -> Finding:
@@ -16,7 +15,7 @@ def rights_finding(answers: Mapping[Ask, bool | None], inside: Sequence[str]) ->
     needed = [ask for ask in refused if not ask.right.optional]
     narrow = [ask for ask, answer in answers.items() if answer is None]
     details = _lines(answers)
-    apply = (f"kubectl apply -f {FILE}",)
+    apply = (f"kubectl apply -f {ROLE_FILE}",)
     if needed:
         sentence = (
             f"{count(len(needed), 'permission')} missing: {listed([str(ask) for ask in needed], most=4)}."

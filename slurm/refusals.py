@@ -7,9 +7,9 @@ the message. The wording is that of Slurm 22.05, 24.11 and 26.05.
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Protocol
 
 from console.errors import Problem
-from slurm.provisioners.sandbox.trial import Ending
 
 # Lines about this machine or the shadow's isolation, not about what was written.
 _NOISE = re.compile(
@@ -38,6 +38,19 @@ initialize invalid looking name ignored is it key latest line match more names n
 parsing partition plugin process reset resetting specified than the to unable unrecognized used user valid value with
 """
 _COMMON = frozenset(_FILLERS.split())
+
+
+class Ending(Protocol):
+    """How a daemon ended that read a configuration: with `code`, or None when it was still running."""
+
+    @property
+    def code(self) -> int | None: ...
+
+    @property
+    def is_success(self) -> bool: ...
+
+    @property
+    def lines(self) -> tuple[str, ...]: ...
 
 
 def problems_in(ending: Ending, text: str, *, path: str, daemon: str) -> Iterator[Problem]:

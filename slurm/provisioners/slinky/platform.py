@@ -1,0 +1,83 @@
+"""A Kubernetes region behind the `Platform` port."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import ClassVar
+
+import msgspec
+from django.utils import timezone
+
+from clusters.finding import Finding, State
+from clusters.models import Image, Plan
+from clusters.platform import RegionRef
+from clusters.region_form import RegionForm
+from console import secrets
+from console.errors import ConsoleError, Missing
+from slurm.kube.access import read_kubeconfig
+from slurm.kube.pem import certificate_end, token_end
+from slurm.provisioners.slinky.permissions import documents
+from slurm.provisioners.slinky.readiness import Wanted, findings
+from slurm.provisioners.slinky.ready.machines import Shape
+from slurm.provisioners.slinky.region import DATABASE_PASSWORD, KUBECONFIG, RegionSettings, settings_of
+from slurm.provisioners.slinky.region_form import SlinkyForm
+from slurm.provisioners.slinky.region_kube import kube_of
+
+# The operator's probes ask slurmctld and slurmd by HTTP, which Slurm answers since this release.
+LEAST_SLURM = (25, 11)
+PROGRAMS = ("slurmctld", "slurmd", "slurmdbd", "slurmrestd", "login")
+
+
+class SlinkyPlatform:
+    title: ClassVar[str] = "Kubernetes with the Slinky operator"
+    about: ClassVar[str] = (
+        "Slurm as workloads of a Kubernetes cluster with slurm-operator 1.2, on its machines and their GPUs."
+    )
+    form: ClassVar[type[RegionForm]] = SlinkyForm
+
+    def __init__(self, ref: RegionRef) -> None:
+        self.ref = ref
+
+    def readiness(self) -> tuple[Finding, ...]:
+        try:
+            settings = settings_of(self.ref.config)
+        except msgspec.ValidationError as error:
+            hint = "Open the settings and save them again, or correct the document on the admin site."
+            return (Finding("settings", "Settings", State.BAD, f"They cannot be read: {error}.", hint),)
+        try:
+            kube = kube_of(self.ref.slug, settings)
+            wanted = self._wanted(settings)
+        except Missing:
+            hint = "Put one in under “Replace credentials”."
+            return (Finding("api", "API server", State.BAD, "There is no kubeconfig.", hint),)
+        except ConsoleError as error:
+            return (Finding("api", "API server", State.BAD, error.message, error.hint),)
+        return tuple(findings(kube, settings, wanted))
+
+    def documents(self) -> Mapping[str, str]:
+        return documents(settings_of(self.ref.config))
+
+    def _wanted(self, settings: RegionSettings) -> Wanted:
+        return Wanted(
+            images=tuple(_images(settings)),
+            plans=tuple(self._plans()),
+            has_database_password=secrets.has(f"region:{self.ref.slug}", DATABASE_PASSWORD),
+            credential_end=None if settings.in_cluster else self._credential_end(),
+            now=timezone.now(),
+        )
+
+    def _plans(self) -> Iterator[Shape]:
+        for plan in Plan.objects.filter(region__slug=self.ref.slug).order_by("slug"):
+            yield Shape(plan.slug, plan.gpus, plan.cpus, plan.memory_mib)
+
+    def _credential_end(self) -> datetime | None:
+        access = read_kubeconfig(secrets.get(f"region:{self.ref.slug}", KUBECONFIG).decode())
+        return certificate_end(access.certificate) if access.certificate else token_end(access.token)
+
+
+def _images(settings: RegionSettings) -> Iterator[str]:
+    versions = sorted(set(Image.objects.filter(enabled=True).values_list("slurm_version", flat=True)))
+    for version in versions:
+        if tuple(int(part) for part in version.split(".")[:2]) >= LEAST_SLURM:
+            yield from (
+                f"{settings.images}/{program}:{version}{settings.image_suffix}" for program in PROGRAMS
+            )
