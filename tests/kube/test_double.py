@@ -32,15 +32,7 @@ def rested(world: World) -> Iterator[None]:
     yield
     world.slurm("scancel", "-u", "root")
     world.scale(3)
-    world.until("three idle workers", lambda: is_rested(world))
-
-
-def is_rested(world: World) -> bool:
-    hosts = {
-        pod["metadata"]["labels"]["nodeset.slinky.slurm.net/pod-hostname"] for pod in world.pods("worker")
-    }
-    states = world.states()
-    return hosts == {"slinky-0", "slinky-1", "slinky-2"} and all(states.get(host) == "idle" for host in hosts)
+    world.until("three idle workers", world.is_rested)
 
 
 # What it makes

@@ -34,7 +34,7 @@ def executor(kube: Kube, world: World) -> PodExecutor:
 def test_commands_in_the_controllers_pod_are_slurms_own(executor: PodExecutor) -> None:
     done = executor.run(["sinfo", "-h", "-N", "-o", "%N %T"])
     assert done.code == 0
-    assert done.stdout.decode().splitlines() == [f"slinky-{n} idle" for n in range(3)]
+    assert {f"slinky-{n} idle" for n in range(3)} <= set(done.stdout.decode().splitlines())
 
 
 def test_a_command_gets_its_input_and_its_status_comes_back(executor: PodExecutor) -> None:
@@ -164,7 +164,7 @@ def test_a_claim_is_the_same_directory_for_workers_and_login(world: World) -> No
         {"spec": {"login": {"volumeMounts": mounts}, "template": {"spec": {"volumes": volumes}}}},
     )
     world.until("the workers are new", lambda: all(mounts_of(pod) for pod in world.pods("worker")), 120.0)
-    world.until("all are idle", lambda: list(world.states().values()) == ["idle"] * 3)
+    world.until("all are idle", world.is_rested)
     world.slurm("srun", "-t1", "sh", "-c", "echo here > /data/shared/mark")
     assert world.slurm("cat", "/data/shared/mark") == "here"
 

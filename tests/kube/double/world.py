@@ -14,6 +14,7 @@ from tests.kube.double.api import Api
 from tests.kube.double.demo import demo
 from tests.kube.double.operator import Double
 from tests.kube.double.switches import flip
+from tests.kube.double.workers import host_name
 
 COMPONENT = "app.kubernetes.io/component"
 PATIENCE_S = 60.0
@@ -105,6 +106,14 @@ class World:
 
     def job_state(self, job: str) -> str:
         return self.slurm("squeue", "-h", "-t", "all", "-o", "%T", "-j", job)
+
+    def is_rested(self) -> bool:
+        """The workers are slinky-0 to slinky-2, each idle. Slurm keeps its records of others."""
+        hosts = {host_name(pod) for pod in self.pods("worker")}
+        states = self.states()
+        return hosts == {f"slinky-{n}" for n in range(3)} and all(
+            states.get(host) == "idle" for host in hosts
+        )
 
     # Time and trouble
 
