@@ -238,3 +238,14 @@ def test_registering_twice_is_refused_with_its_field(ops: User) -> None:
 def test_health_is_public_and_says_only_ok() -> None:
     response = Client().get("/healthz")
     assert (response.status_code, response.content) == (200, b"ok\n")
+
+
+def test_region_that_is_deleted_on_the_admin_site_takes_its_secrets_with_it(ops: User) -> None:
+    User.objects.filter(pk=ops.pk).update(is_superuser=True)
+    region = regions.register("fake", slug="north", name="N", config={}, sealed={"password": b"x"}, by=ops)
+    client = Client()
+    client.force_login(ops)
+    assert client.get(f"/admin/clusters/region/{region.pk}/change/").status_code == 200
+    client.post(f"/admin/clusters/region/{region.pk}/delete/", {"post": "yes"})
+    assert not Region.objects.filter(slug="north").exists()
+    assert regions.kept_secrets(region) == frozenset()
