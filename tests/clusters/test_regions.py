@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from clusters import readiness, regions, tasks
 from clusters.finding import Finding, State, as_stored, from_stored, worst
-from clusters.models import Region
+from clusters.models import Image, Region
+from clusters.order import Order, spec_for
 from console import secrets
 from console.errors import Rejected, Unavailable
 from console.models import Event, User
@@ -202,6 +203,16 @@ def test_create_form_shows_what_stands_in_the_way(lab: Region, cast: Cast) -> No
     owner.force_login(cast.ada.user)
     text = words(page(owner, "/t/research/clusters/new/"))
     assert "It does not answer." in text and "None is free." not in text
+
+
+def test_image_that_a_region_cannot_run_is_not_offered_there(lab: Region, cast: Cast) -> None:
+    Image.objects.create(slug="old", name="Slurm 22.05", slurm_version="22.05", source="bookworm")
+    owner = Client()
+    owner.force_login(cast.ada.user)
+    assert "Slurm 22.05" not in page(owner, "/t/research/clusters/new/")
+    with pytest.raises(Rejected) as refusal:
+        spec_for(Order("x", "lab", "old", gpu_plan="gpu-8x", gpu_nodes=1))
+    assert [problem.path for problem in refusal.value.problems] == ["image"]
 
 
 def test_documents_are_downloaded_before_and_after_registering(staff: Client, lab: Region) -> None:
