@@ -123,7 +123,7 @@ def _make(plan: Plan, say: Say) -> None:
     began = time.monotonic()
     _check_disk(plan.cache)
     go = find_go(plan.cache, plan.log)
-    say(f"building {plan.title()} (12 minutes on two cores, once; see {plan.log})")
+    say(f"building {plan.title()} (a quarter of an hour on two cores, once; see {plan.log})")
     making = plan.entry.with_name(f".new-{plan.entry.name}")
     shutil.rmtree(making, ignore_errors=True)
     (making / "bin").mkdir(parents=True)
