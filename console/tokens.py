@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from console import events
 from console.errors import Missing
 from console.models import ApiToken, User
+from console.throttle import TOKENS, address_of
 
 # A fixed beginning lets secret scanners recognise a leaked token.
 PREFIX = "qd_"
@@ -50,6 +51,7 @@ class BearerAuthentication(BaseAuthentication):
             return None
         token = ApiToken.objects.select_related("user").filter(digest=_digest(value.strip())).first()
         if token is None or not token.user.is_active:
+            TOKENS.take(address_of(request))
             raise AuthenticationFailed("This token is not known here. Make a new one on your profile page.")
         ApiToken.objects.filter(pk=token.pk).update(last_used_at=timezone.now())
         return token.user, token

@@ -3,6 +3,7 @@
 from argparse import RawDescriptionHelpFormatter
 from collections import Counter
 from textwrap import dedent
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -20,8 +21,8 @@ class Command(BaseCommand):
         4. When it says that every secret is under the newest key, remove the old lines and restart again.
         Exit status 1 when a secret cannot be opened: then keep the old keys, and look for the missing one.""")
 
-    def create_parser(self, *args: str, **kwargs: object) -> CommandParser:
-        parser = super().create_parser(*args, **kwargs)
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
         parser.formatter_class = RawDescriptionHelpFormatter
         return parser
 
