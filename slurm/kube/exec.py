@@ -82,15 +82,12 @@ class _Run:
         return self._completed()
 
     def _feed(self, stdin: bytes) -> None:
+        """An API server that speaks v4 only (before 1.30) has no word for the end of the input: it stays open."""
         if not stdin:
             return
-        if not self.stream.can_close_channels:
-            raise Unavailable(
-                f"Could not {self.asked.words}: this API server cannot end a command's input.",
-                "Kubernetes 1.30 or newer is needed.",
-            )
         self.stream.put(_STDIN, stdin)
-        self.stream.close_channel(_STDIN)
+        if self.stream.can_close_channels:
+            self.stream.close_channel(_STDIN)
 
     def _collect(self) -> None:
         for channel, data in self.stream.messages():
