@@ -9,7 +9,7 @@ A request every ten seconds (the pulse) tells a quiet server from a frozen one.
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from console.errors import ConsoleError, Unavailable
 from slurm.kube.client import Kube, Listed
@@ -104,10 +104,10 @@ class Mirror:
         """How often its client asked the API server, by verb; what others did with that client included."""
         return self.kube.requests
 
-    def _all(self) -> list[Follower]:
+    def _all(self) -> Sequence[Follower]:
         return [follower for followers in self._followers.values() for follower in followers]
 
-    def _sure(self, kind: Kind) -> list[Follower]:
+    def _sure(self, kind: Kind) -> Sequence[Follower]:
         """The followers of a kind, if what they know can be told."""
         self._used_at = time.monotonic()
         followers = self._followers[kind]
