@@ -146,5 +146,5 @@ class _Pump:
             del self.waiting[: self.local.send(self.waiting[:_CHUNK])]
 
 
-def _text(complaint: bytes) -> str:
+def _text(complaint: bytes | bytearray) -> str:
     return complaint.decode("utf-8", "replace")[:300]
