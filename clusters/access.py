@@ -12,7 +12,7 @@ from clusters.models import Cluster
 from console.access import declares, enter, membership_for, require
 from console.errors import Missing
 from console.models import Membership, User
-from console.roles import Action, Role, may
+from console.roles import Action, Role, covers, may
 
 P = ParamSpec("P")
 
@@ -25,7 +25,8 @@ class Door:
         self.membership = membership
 
     def may(self, action: Action, *, own: bool = False) -> bool:
-        return may(Role(self.membership.role), action, own=own)
+        is_covered = covers(self.membership.user.token_scopes, action)
+        return is_covered and may(Role(self.membership.role), action, own=own)
 
     def require(self, action: Action, *, own: bool = False) -> None:
         """Raises Forbidden."""

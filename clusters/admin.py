@@ -1,8 +1,12 @@
 """The admin site of inventory (edited here) and of clusters and changes (looked at here, changed on their pages)."""
 
 from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
 
 from clusters.models import Change, ChangeLine, Cluster, Image, Node, Plan, Region
+from clusters.regions import forget
 from console.admin import ReadOnlyAdmin
 
 
@@ -13,9 +17,25 @@ class PlanInline(admin.TabularInline):
 
 @admin.register(Region)
 class RegionAdmin(admin.ModelAdmin):
-    list_display = ["slug", "name", "provisioner", "enabled"]
+    """Plans and partitions. Registering, settings and credentials have pages of their own, which check and seal."""
+
+    list_display = ["slug", "name", "provisioner", "enabled", "readiness_at"]
     list_filter = ["provisioner", "enabled"]
+    readonly_fields = ["slug", "provisioner", "config"]
     inlines = [PlanInline]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def view_on_site(self, region: Region) -> str:
+        return reverse("region", kwargs={"region": region.slug})
+
+    def delete_model(self, request: HttpRequest, region: Region) -> None:
+        forget(region)
+
+    def delete_queryset(self, request: HttpRequest, regions: "QuerySet[Region]") -> None:
+        for region in regions:
+            forget(region)
 
 
 @admin.register(Plan)

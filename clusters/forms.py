@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from django import forms
 
 from clusters.hostlist import HostlistError, expand
-from clusters.models import Cluster, Image, Plan, Region
+from clusters.inventory import images_of
+from clusters.models import Cluster, Plan, Region
 from clusters.order import Order
 from clusters.readiness import trouble
 from clusters.scaling import misfits
@@ -58,7 +59,7 @@ class CreateForm(forms.Form):
         self.gpu_plans = [plan for plan in self.plans if plan.gpus]
         self.cpu_plans = [plan for plan in self.plans if not plan.gpus]
         self._offer("region", [(region.slug, region.name) for region in regions])
-        images = Image.objects.filter(enabled=True).order_by("-slurm_version", "slug")
+        images = images_of(chosen[0]) if chosen else []
         self._offer("image", [(image.slug, image.name) for image in images])
         self._offer("gpu_plan", [(plan.slug, plan.name) for plan in self.gpu_plans])
         self._offer("cpu_plan", [(plan.slug, plan.name) for plan in self.cpu_plans])

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from clusters.models import Image, Plan, Region
 from clusters.spec import ClusterSpec, Shape
-from console.errors import Problem
+from console.errors import Missing, Problem
 
 
 def most_nodes(region: Region) -> dict[str, int]:
@@ -12,9 +12,22 @@ def most_nodes(region: Region) -> dict[str, int]:
     return dict(region.plans.values_list("slug", "most_nodes"))
 
 
+def images_of(region: Region) -> list[Image]:
+    """Those that clusters there can start from, the newest Slurm first."""
+    enabled = Image.objects.filter(enabled=True).order_by("-slurm_version", "slug")
+    return [image for image in enabled if offers(region, image)]
+
+
+def offers(region: Region, image: Image) -> bool:
+    try:
+        return region.platform.offers(image.slurm_version)
+    except Missing:  # of a platform that this console does not have; creating says so
+        return True
+
+
 def inventory_problems(region: Region, spec: ClusterSpec, before: ClusterSpec | None) -> tuple[Problem, ...]:
     """What `spec` asks for and the region does not offer. What the cluster already has is not questioned."""
-    return (*_plans(region, spec, before), *_image(spec, before))
+    return (*_plans(region, spec, before), *_image(region, spec, before))
 
 
 def _plans(region: Region, spec: ClusterSpec, before: ClusterSpec | None) -> Iterator[Problem]:
@@ -29,11 +42,13 @@ def _plans(region: Region, spec: ClusterSpec, before: ClusterSpec | None) -> Ite
             )
 
 
-def _image(spec: ClusterSpec, before: ClusterSpec | None) -> Iterator[Problem]:
+def _image(region: Region, spec: ClusterSpec, before: ClusterSpec | None) -> Iterator[Problem]:
     if before and (before.image, before.slurm_version) == (spec.image, spec.slurm_version):
         return
     image = Image.objects.filter(slug=spec.image, enabled=True).first()
     if image is None:
         yield Problem("image", f"There is no image {spec.image}.", "Choose one of the list.")
+    elif not offers(region, image):
+        yield Problem("image", f"{image.name} does not run in {region.slug}.", "Choose another.")
     elif image.slurm_version != spec.slurm_version:
         yield Problem("slurm_version", f"Image {image.slug} carries Slurm {image.slurm_version}.")

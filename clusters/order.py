@@ -5,6 +5,7 @@ The create form, Clone and the API all come through `spec_for`, so a cluster mad
 
 from dataclasses import dataclass
 
+from clusters.inventory import offers
 from clusters.models import Image, Plan, Region
 from clusters.spec import CPU_GROUP, GPU_GROUP, ClusterSpec, NodeGroup, PartitionSpec
 from console.errors import Problem, Rejected
@@ -31,6 +32,8 @@ def spec_for(order: Order) -> tuple[Region, ClusterSpec]:
     image = Image.objects.filter(slug=order.image, enabled=True).first()
     if region is None:
         problems.append(Problem("region", f"There is no region {order.region!r}.", "Choose one of the list."))
+    elif image is not None and not offers(region, image):
+        problems.append(Problem("image", f"{image.name} does not run in {region.slug}.", "Choose another."))
     if image is None:
         problems.append(Problem("image", f"There is no image {order.image!r}.", "Choose one of the list."))
     groups = [

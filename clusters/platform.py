@@ -38,6 +38,10 @@ class Platform(Protocol):
         """Look at everything that clusters here need. Blocks, some seconds at most; never raises for what it finds."""
         ...
 
+    def offers(self, slurm_version: str) -> bool:
+        """Whether clusters of this Slurm version (`24.11`) can run here. Pure."""
+        ...
+
     def documents(self) -> Mapping[str, str]:
         """Files to hand out, by name: what somebody has to apply there by hand. Pure."""
         ...

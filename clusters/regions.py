@@ -74,6 +74,13 @@ def set_enabled(region: Region, *, enabled: bool, by: User) -> None:
         events.record("region.enable" if enabled else "region.disable", by=by, target=region.slug)
 
 
+def forget(region: Region) -> None:
+    """Remove it with its secrets. Its clusters' records must be gone: the database refuses otherwise."""
+    with transaction.atomic():
+        secrets.drop(secrets_owner(region.slug))
+        region.delete()
+
+
 def ask_for_check(region: Region) -> None:
     """Have a worker look again, once the current transaction has committed."""
     region.readiness_asked_at = timezone.now()

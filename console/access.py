@@ -15,7 +15,7 @@ from django.http.response import HttpResponseBase
 from console import refusals
 from console.errors import Forbidden, Missing
 from console.models import Membership, Team, User
-from console.roles import Action, Role, least_role, may
+from console.roles import SCOPE_OF, Action, Role, Scope, covers, least_role, may
 
 P = ParamSpec("P")
 R = TypeVar("R", bound=HttpResponseBase)
@@ -36,6 +36,7 @@ def membership_for(user: User | AnonymousUser, team: str, action: Action, *, own
         raise Missing(
             f"There is no team {team} here, or you are not in it.", "Ask a member of the team to add you."
         )
+    found.user.token_scopes = getattr(user, "token_scopes", None)
     enter(found, action, own=own)
     return found
 
@@ -56,12 +57,20 @@ def _note_stranger(user: User | AnonymousUser, slug: str, action: Action) -> Non
 
 
 def require(membership: Membership, action: Action, *, own: bool = False) -> None:
-    """Raise Forbidden, in a sentence that names the role needed, unless the membership reaches `action`."""
+    """Raise Forbidden, in a sentence that names the role needed, unless the membership reaches `action`.
+
+    So does the API token that the request came with, if there was one.
+    """
     if not may(Role(membership.role), action, own=own):
         raise Forbidden(
             f"To {action.value} you need to be {least_role(action).value} of {membership.team.slug}; "
             f"you are {membership.role}.",
             "An admin or the owner of the team can change your role.",
+        )
+    if not covers(membership.user.token_scopes, action):
+        raise Forbidden(
+            f"To {action.value} your API token needs the scope {SCOPE_OF[action].value}.",
+            "Make a token with that scope on your profile page.",
         )
 
 
@@ -99,6 +108,8 @@ def require_staff(user: User | AnonymousUser) -> User:
         why = "This is for platform staff."
         refusals.note(user, None, "platform pages", why)
         raise Forbidden(why, "Somebody who is can do it for you, or let you in on the admin site.")
+    if user.token_scopes is not None and Scope.ADMIN not in user.token_scopes:
+        raise Forbidden("This needs an API token with the scope admin.", "Make one on your profile page.")
     return user
 
 

@@ -47,6 +47,7 @@ VERBS = {
     "region.credentials": "Replace a region's credentials",
     "region.enable": "Enable a region",
     "region.disable": "Disable a region",
+    "secrets.rotate": "Seal every secret under the newest key",
     refusals.VERB: "Ask for more than allowed",
 }
 OUTCOMES = ("done", "refused", "failed")

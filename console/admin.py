@@ -50,7 +50,7 @@ class EventAdmin(ReadOnlyAdmin):
 class ApiTokenAdmin(ReadOnlyAdmin):
     """A token can be taken away, not read: only its beginning was kept."""
 
-    list_display = ["prefix", "name", "user", "created_at", "last_used_at"]
+    list_display = ["prefix", "name", "user", "scopes", "created_at", "expires_at", "last_used_at"]
     exclude = ["digest"]
 
     def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:

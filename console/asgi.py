@@ -5,7 +5,9 @@ import os
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator
+from django.conf import settings
 from django.core.asgi import get_asgi_application
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 pages = get_asgi_application()
@@ -13,9 +15,12 @@ pages = get_asgi_application()
 from console.body_limit import BodyLimit  # noqa: E402
 from console.sockets import websocket_urlpatterns  # noqa: E402  (models must be loaded first)
 
-application = ProtocolTypeRouter(
+routed = ProtocolTypeRouter(
     {
         "http": BodyLimit(pages),
         "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
     }
 )
+# The server itself must not believe such headers (uvicorn does, from 127.0.0.1, unless told --no-proxy-headers).
+proxies = settings.TRUSTED_PROXIES
+application = ProxyHeadersMiddleware(routed, proxies) if proxies else routed  # type: ignore[arg-type]  # ASGI either way

@@ -1,7 +1,9 @@
 """Counting in Redis, for limits. Windows are fixed: a counter begins anew at each full multiple of its length."""
 
+import hashlib
 import logging
 import time
+from contextlib import suppress
 
 from django.core.cache import cache
 from redis.exceptions import RedisError
@@ -20,5 +22,13 @@ def count(name: str, window_s: int) -> int | None:
         return None
 
 
+def uncount(name: str, window_s: int) -> None:
+    """Take one back that `count` counted."""
+    with suppress(RedisError, OSError, ValueError):
+        cache.decr(_key(name, window_s))
+
+
 def _key(name: str, window_s: int) -> str:
-    return f"count:{name}:{window_s}:{int(time.time() // window_s)}"
+    """Names hold what people typed: a digest is short and has no odd character."""
+    digest = hashlib.sha256(name.encode(errors="replace")).hexdigest()[:32]
+    return f"count:{digest}:{window_s}:{int(time.time() // window_s)}"

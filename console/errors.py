@@ -37,6 +37,11 @@ class ConsoleError(Exception):
         self.message = message
         self.hint = hint
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """What the answer says besides its body."""
+        return {}
+
 
 class Missing(ConsoleError):
     """What was named does not exist, or not for this person: the two are indistinguishable on purpose."""
@@ -76,3 +81,19 @@ class Unavailable(ConsoleError):
     code = "unavailable"
     status = 503
     retryable = True
+
+
+class TooMany(ConsoleError):
+    """Asked more often than is let through; the same again helps after `wait_s` seconds."""
+
+    code = "too-many"
+    status = 429
+    retryable = True
+
+    def __init__(self, message: str, hint: str, wait_s: int) -> None:
+        super().__init__(message, hint)
+        self.wait_s = wait_s
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": str(self.wait_s)}

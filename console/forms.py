@@ -6,8 +6,16 @@ from django import forms
 from django.contrib.auth.forms import PasswordChangeForm
 
 from console.members import RoleOffer
+from console.roles import Scope
 
 PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+SCOPES = [
+    (Scope.READ, "read: see what you see"),
+    (Scope.JOBS, "jobs: submit and control jobs"),
+    (Scope.OPERATE, "operate: drain, resume and reboot nodes, restart services"),
+    (Scope.ADMIN, "admin: create, change and delete clusters, change members"),
+]
+ENDS = [("30", "in 30 days"), ("90", "in 90 days"), ("365", "in a year"), ("0", "never")]
 
 
 class RoleForm(forms.Form):
@@ -39,6 +47,14 @@ class TokenForm(forms.Form):
         help_text="So that you know later which one to revoke.",
         widget=forms.TextInput(attrs={**PLAIN, "autofocus": True, "placeholder": "nightly training"}),
     )
+    scopes = forms.MultipleChoiceField(
+        label="What it may do",
+        choices=SCOPES,
+        initial=[Scope.READ],
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Never more than your role in each team.",
+    )
+    days = forms.TypedChoiceField(label="Expires", choices=ENDS, initial="90", coerce=int)
 
 
 class PasswordForm(PasswordChangeForm):

@@ -5,7 +5,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
 
-from console.roles import Role
+from console.roles import Role, Scope
 
 SLUG = RegexValidator(
     r"^[a-z]([a-z0-9-]{0,38}[a-z0-9])?$",
@@ -15,6 +15,9 @@ SLUG = RegexValidator(
 
 class User(AbstractUser):
     """A person who signs in. What they may do comes from memberships alone; `is_staff` opens the admin site."""
+
+    # The ceiling of the API token that this request came with (console.tokens); None without one. No column.
+    token_scopes: frozenset[Scope] | None = None
 
 
 class Team(models.Model):
@@ -50,9 +53,16 @@ class ApiToken(models.Model):
     digest = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField(auto_now_add=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
+    # Words of console.roles.Scope, with blanks between.
+    scopes = models.CharField(max_length=60, default=" ".join(Scope))
+    expires_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
         return f"{self.prefix}… of {self.user}"
+
+    @property
+    def has_expired(self) -> bool:
+        return self.expires_at is not None and self.expires_at <= timezone.now()
 
 
 class Event(models.Model):

@@ -5,6 +5,7 @@ template extends `base`, which is chosen here. `shell` is what the frame around 
 """
 
 from dataclasses import dataclass
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -16,6 +17,8 @@ from django_htmx.middleware import HtmxDetails
 from console.access import teams_of
 from console.errors import ConsoleError
 from console.models import Membership, Team, User
+
+R = TypeVar("R", bound=HttpResponse)
 
 
 def render_page(
@@ -46,7 +49,15 @@ def render_dialog(
 def render_error(request: HttpRequest, error: ConsoleError) -> HttpResponse:
     """A page; in the dialog, a dialog; in any other fragment, a notice."""
     base = "dialog.html" if _in_dialog(request) else "notice.html" if _htmx(request) else "base.html"
-    return render(request, "console/error.html", {"base": base, "error": error}, status=error.status)
+    response = render(request, "console/error.html", {"base": base, "error": error}, status=error.status)
+    return with_headers(response, error)
+
+
+def with_headers(response: R, error: ConsoleError) -> R:
+    """The answer with what the error says in headers, as Retry-After."""
+    for name, value in error.headers.items():
+        response.headers[name] = value
+    return response
 
 
 def close_dialog(request: HttpRequest, url: str) -> HttpResponse:

@@ -1,12 +1,42 @@
-"""A person's own password. Django's form checks it; this is what follows from a new one."""
+"""Passwords: signing in with one, and what follows from a new one. Django's forms and hashers check them."""
 
 from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.forms import PasswordChangeForm
 from django.db import transaction
 from django.http import HttpRequest
 
 from console import events, live
 from console.models import User
+from console.throttle import ACCOUNT, ADDRESS, address_of
+
+
+class PasswordBackend(ModelBackend):
+    """Django's, with a limit on wrong passwords for each name and each address, for every form that signs in.
+
+    Taken before the look and given back after a right password, so that attempts at once do not slip by. An unknown
+    name costs the same Argon2 hash as a known one (ModelBackend), and the limit holds for both alike.
+    """
+
+    def authenticate(
+        self,
+        request: HttpRequest | None,
+        username: str | None = None,
+        password: str | None = None,
+        **kwargs: object,
+    ) -> User | None:
+        if username is None or password is None:
+            return None
+        limits = [(ACCOUNT, username), (ADDRESS, address_of(request))]
+        for limit, whose in limits:
+            limit.take(whose)
+        user = super().authenticate(request, username, password, **kwargs)
+        if user is None:
+            return None
+        for limit, whose in limits:
+            limit.give_back(whose)
+        assert isinstance(user, User), "AUTH_USER_MODEL says so"
+        return user
 
 
 def change_password(request: HttpRequest, user: User, form: PasswordChangeForm) -> None:

@@ -28,7 +28,7 @@ def document(error: ConsoleError) -> dict[str, object]:
 def problem_response(error: Exception, context: dict[str, object]) -> Response | None:
     """DRF's exception handler."""
     if isinstance(error, ConsoleError):
-        return Response(document(error), status=error.status, content_type=MEDIA_TYPE)
+        return Response(document(error), status=error.status, headers=error.headers, content_type=MEDIA_TYPE)
     response = views.exception_handler(error, context)
     if response is not None:
         response.data = _from_framework(error, response)

@@ -4,6 +4,7 @@ A role reaches every action whose least role is not above it. `OWN` lists the ac
 is its own (a member's own jobs). Pages, the API, sockets and tasks all ask `may()`; nothing else decides.
 """
 
+from collections.abc import Collection
 from enum import StrEnum
 
 
@@ -70,3 +71,36 @@ def may(role: Role, action: Action, *, own: bool = False) -> bool:
 def least_role(action: Action) -> Role:
     """The weakest role that reaches `action`, for the sentence that a refusal shows."""
     return LEAST_ROLE[action]
+
+
+class Scope(StrEnum):
+    """What an API token is for: a ceiling over its person's role, never more than the role."""
+
+    READ = "read"
+    JOBS = "jobs"
+    OPERATE = "operate"
+    ADMIN = "admin"
+
+
+# Every action has one; READ comes with each of the others. What is not here nobody's token reaches.
+SCOPE_OF: dict[Action, Scope] = {
+    Action.VIEW: Scope.READ,
+    Action.VIEW_MEMBERS: Scope.READ,
+    Action.VIEW_ACTIVITY: Scope.READ,
+    Action.SUBMIT_JOB: Scope.JOBS,
+    Action.CONTROL_OWN_JOB: Scope.JOBS,
+    Action.CONTROL_JOB: Scope.JOBS,
+    Action.TERMINAL: Scope.JOBS,
+    Action.OPERATE_NODE: Scope.OPERATE,
+    Action.RESTART_CLUSTER: Scope.OPERATE,
+    Action.CREATE_CLUSTER: Scope.ADMIN,
+    Action.CHANGE_CLUSTER: Scope.ADMIN,
+    Action.CHANGE_MEMBERS: Scope.ADMIN,
+    Action.TERMINATE_CLUSTER: Scope.ADMIN,
+    Action.DELETE_CLUSTER: Scope.ADMIN,
+}
+
+
+def covers(scopes: Collection[Scope] | None, action: Action) -> bool:
+    """Whether a token of these scopes may be used for `action`; None is no token, and no ceiling."""
+    return scopes is None or SCOPE_OF[action] is Scope.READ or SCOPE_OF[action] in scopes

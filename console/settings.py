@@ -5,6 +5,7 @@ elsewhere to use real ones; nothing in the code changes.
 """
 
 import os
+from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -29,6 +30,23 @@ def seconds(name: str, default: float) -> float:
         return float(os.environ.get(name, default))
     except ValueError:
         raise ImproperlyConfigured(f"{name} must be a number of seconds.") from None
+
+
+def count(name: str, default: int) -> int:
+    value = os.environ.get(name, str(default))
+    if not value.isdecimal() or int(value) < 1:
+        raise ImproperlyConfigured(f"{name} must be a whole number above 0.")
+    return int(value)
+
+
+def networks(name: str) -> list[str]:
+    """Addresses and networks (10.0.0.0/8), or none."""
+    for part in names(name, ""):
+        try:
+            ip_network(part)
+        except ValueError:
+            raise ImproperlyConfigured(f"{name}: {part!r} is no address and no network.") from None
+    return names(name, "")
 
 
 def names(name: str, default: str) -> list[str]:
@@ -187,6 +205,11 @@ SHADOW_CHECK = flag("QUARTERDECK_SHADOW_CHECK", default=True)
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
+# Who may say, in X-Forwarded-For and X-Forwarded-Proto, where a request really came from: the reverse proxies' own
+# addresses, nobody else's. Without any, the headers are ignored, and behind a proxy everybody has its address.
+TRUSTED_PROXIES = networks("QUARTERDECK_TRUSTED_PROXIES")
+API_REQUESTS_A_MINUTE = count("QUARTERDECK_API_REQUESTS_A_MINUTE", 1200)
+AUTHENTICATION_BACKENDS = ["console.passwords.PasswordBackend"]
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.Argon2PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
@@ -215,6 +238,7 @@ REST_FRAMEWORK = {
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_THROTTLE_CLASSES": ["console.throttle.PersonThrottle"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_RENDERER_CLASSES": [
         "rest_framework.renderers.JSONRenderer",

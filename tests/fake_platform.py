@@ -51,5 +51,8 @@ class FakePlatform:
             raise found
         return found
 
+    def offers(self, slurm_version: str) -> bool:
+        return slurm_version != "22.05"
+
     def documents(self) -> Mapping[str, str]:
         return {"rights.yaml": f"zone: {self.ref.config.get('zone', 'north')}\n"}

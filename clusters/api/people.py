@@ -7,10 +7,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from clusters.api.base import TeamView, checked, page_of
+from clusters.api.base import ActionView, TeamView, checked, page_of
 from console import members
+from console.access import SIGNED_IN
 from console.activity import Wanted, events_of, verb_words
-from console.models import Event, Membership
+from console.models import ApiToken, Event, Membership
 from console.roles import Action, Role
 
 ROLES = [role.value for role in Role]
@@ -54,6 +55,29 @@ class EventSerializer(serializers.ModelSerializer[Event]):
 
     def get_what(self, event: Event) -> str:
         return verb_words(event.verb)
+
+
+class TokenSerializer(serializers.ModelSerializer[ApiToken]):
+    scopes = serializers.SerializerMethodField()
+
+    class Meta:
+        model = ApiToken
+        fields = ["name", "prefix", "scopes", "created_at", "expires_at", "last_used_at"]
+
+    def get_scopes(self, token: ApiToken) -> list[str]:
+        return token.scopes.split()
+
+
+class Tokens(ActionView):
+    """Your API tokens. They are made and revoked on your profile page: a token cannot make another."""
+
+    action = SIGNED_IN
+
+    @extend_schema(responses=TokenSerializer(many=True))
+    def get(self, request: Request) -> Response:
+        return page_of(
+            request, ApiToken.objects.filter(user=request.user.pk or 0).order_by("-pk"), TokenSerializer
+        )
 
 
 class Members(TeamView):

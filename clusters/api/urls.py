@@ -10,6 +10,7 @@ urlpatterns = [
     path("regions", regions.Regions.as_view(), name="api-regions"),
     path("regions/<slug:region>", regions.RegionDetail.as_view(), name="api-region"),
     path("regions/<slug:region>/readiness", regions.Readiness.as_view(), name="api-region-readiness"),
+    path("tokens", people.Tokens.as_view(), name="api-tokens"),
     path("teams", clusters.Teams.as_view(), name="api-teams"),
     path("teams/<slug:team>/clusters", clusters.Clusters.as_view(), name="api-clusters"),
     path("teams/<slug:team>/members", people.Members.as_view(), name="api-members"),

@@ -58,7 +58,7 @@ def console_rows(layout: Layout, port: int) -> list[Process]:
     url = f"http://127.0.0.1:{port}"
     demo = ["manage.py", "demo", "--run-json", str(layout.run_json), "--url", url]
     uvicorn = ["-m", "uvicorn", "console.asgi:application", "--host=127.0.0.1", f"--port={port}"]
-    uvicorn += ["--workers=1", "--timeout-graceful-shutdown=3", "--no-access-log"]
+    uvicorn += ["--workers=1", "--timeout-graceful-shutdown=3", "--no-access-log", "--no-proxy-headers"]
     celery = ["-m", "celery", "--app=console.celery", "worker", "--pool=threads", "--concurrency=4"]
     celery += ["--loglevel=info", "--without-gossip", "--without-mingle"]
     celery += ["--beat", f"--schedule={layout.run / 'beat-schedule'}"]

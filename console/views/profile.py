@@ -11,6 +11,7 @@ from console.forms import PasswordForm, TokenForm
 from console.models import User
 from console.page import close_dialog, render_dialog, render_page
 from console.passwords import change_password
+from console.roles import Scope
 from console.tokens import make_token, revoke_token, token_of
 
 
@@ -42,7 +43,9 @@ def new_token(request: HttpRequest) -> HttpResponse:
         return render_dialog(request, "console/token_new.html", context)
     if not form.is_valid():
         return render_dialog(request, "console/token_new.html", context, status=422)
-    context["token"] = make_token(user, form.cleaned_data["name"])
+    scopes = {Scope(scope) for scope in form.cleaned_data["scopes"]}
+    days = form.cleaned_data["days"] or None
+    context["token"] = make_token(user, form.cleaned_data["name"], scopes=scopes, days=days)
     context["tokens"] = user.api_tokens.order_by("-created_at")
     response = render_dialog(request, "console/token_made.html", context, status=201)
     response.headers["Cache-Control"] = "no-store"

@@ -8,7 +8,8 @@ from django.utils.decorators import method_decorator
 
 from console import live
 from console.access import PUBLIC, SIGNED_IN, declares, teams_of
-from console.page import render_page
+from console.errors import TooMany
+from console.page import render_page, with_headers
 
 
 @method_decorator(login_not_required, name="dispatch")
@@ -16,6 +17,13 @@ class SignIn(auth_views.LoginView):
     template_name = "console/sign_in.html"
     redirect_authenticated_user = True
     action = PUBLIC
+
+    def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        try:
+            return super().post(request, *args, **kwargs)
+        except TooMany as error:
+            context = self.get_context_data(form=self.get_form_class()(request), error=error)
+            return with_headers(self.render_to_response(context, status=error.status), error)
 
 
 class SignOut(auth_views.LogoutView):

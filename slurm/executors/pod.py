@@ -1,8 +1,9 @@
 """Slurm's commands in a container of a pod, through the API server.
 
 A kubelet does not end a command when the connection that asked for it is closed, so each runs under `timeout` and
-leaves no pile behind a frozen controller. `env -i` gives it the scrubbed environment instead of the container's.
-Both are coreutils, which every image with Slurm's commands has.
+leaves no pile behind a frozen controller. `env -i` gives it the scrubbed environment instead of the container's, and
+`head -c` ends its input: API servers before 1.30 cannot say that there is no more of it, and kwok does not listen.
+All are coreutils, which every image with Slurm's commands has, and none of it passes through a shell's parsing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,8 @@ from slurm.executors.environment import environment
 from slurm.executors.local import MOST_BYTES
 from slurm.kube.client import Kube
 
+# The arguments are those of `sh -c`: a length, then the command.
+_FED = 'length=$1; shift; head -c "$length" | "$@"'
 # The command is killed this much after the caller has stopped waiting for it.
 _GRACE_S = 1.0
 
@@ -35,7 +38,7 @@ class PodExecutor:
         `most_bytes`; Unpermitted when the region's account may not run commands in pods."""
         done = self.kube.run(
             *(self.namespace, self.pod, self.container, argv),
-            prefix=self._prefix(timeout_s),
+            prefix=[*self._prefix(timeout_s), *_fed(stdin)],
             timeout_s=timeout_s,
             stdin=stdin,
             most_bytes=self.most_bytes,
@@ -46,3 +49,7 @@ class PodExecutor:
         bounded = ["timeout", "--signal=KILL", f"{timeout_s + _GRACE_S:g}"]
         start = ["-C", self.directory] if self.directory else []
         return [*bounded, "env", "-i", *start, *(f"{k}={v}" for k, v in environment(self.env).items())]
+
+
+def _fed(stdin: bytes) -> list[str]:
+    return ["sh", "-c", _FED, "sh", str(len(stdin))] if stdin else []

@@ -30,6 +30,7 @@ _WEBHOOK = re.compile(
 )
 _WEBHOOK_CALL = re.compile(r'failed calling webhook "([^"]+)":(.*)$', re.S)
 _UNDECLARED = re.compile(r"(\.[\w.\[\]=\"-]+): field not declared in schema")
+_MISTYPED = re.compile(r"\.([\w.\[\]=\"-]+): (expected [^,;]+, got \w+)")
 _UNKNOWN = re.compile(r'unknown field "([^"]+)"')
 # `spec.clusterName: Invalid value: "x": must ...` as field.Error prints it.
 _FIELD = re.compile(
@@ -115,7 +116,8 @@ def refusal(asked: Asked, code: int, body: bytes, retry_after: str = "") -> Cons
         return Missing(f"Could not {asked.words}: {text or 'it is not there'}.".replace("..", "."))
     if code in _BY_CODE:
         return _BY_CODE[code](asked, text, details)
-    if code in (400, 413, 415) or "field not declared in schema" in text:
+    # Server-side apply answers 500 to a field or a type that the schema does not have (seen with 1.37).
+    if code in (400, 413, 415) or "failed to create typed patch object" in text:
         return _badly_written(asked, text, details)
     return _for_now(asked, code, text, retry_after)
 
@@ -230,10 +232,11 @@ _BY_CODE = {
 
 
 def _badly_written(asked: Asked, text: str, details: Mapping[str, Any]) -> Rejected:
-    """A field that the region's CRDs or API do not have; or a body that is no such object at all."""
+    """A field that the region's CRDs or API do not have, or have otherwise; or a body that is no such object at all."""
+    mistyped = tuple(Problem(path, _capital(why)) for path, why in _MISTYPED.findall(text))
     unknown = [found.lstrip(".") for found in (*_UNDECLARED.findall(text), *_UNKNOWN.findall(text))]
     problems = tuple(Problem(path, "This region's API does not know this field.") for path in unknown)
-    return _refused(asked, text, problems or field_problems(text))
+    return _refused(asked, text, (*mistyped, *problems) or field_problems(text))
 
 
 def _denied(asked: Asked, found: re.Match[str]) -> Rejected:

@@ -15,7 +15,7 @@ import msgspec
 from websocket import WebSocketException
 
 from clusters.provisioner import Completed
-from console.errors import ConsoleError, Missing, Rejected, Unavailable
+from console.errors import ConsoleError, Unavailable
 from slurm.executors.endings import absent, late, too_much
 from slurm.kube.errors import Asked
 from slurm.kube.stream import V4, V5, Stream, open_stream
@@ -50,12 +50,7 @@ def run_in_pod(wire: Wire, asked: Asked, path: str, command: Command) -> Complet
     """Raises Unavailable: no such pod or container, it does not run, the command is not there, no end in time, more
     output than allowed; Unpermitted."""
     deadline = time.monotonic() + command.timeout_s
-    try:
-        stream = open_stream(wire, asked, path, command.query, (V5, V4), command.timeout_s)
-    except (Missing, Rejected) as error:
-        raise Unavailable(
-            error.message, "The pod has gone or not started yet; see the cluster's parts."
-        ) from error
+    stream = open_stream(wire, asked, path, command.query, (V5, V4), command.timeout_s)
     try:
         return _Run(stream, asked, command).until(deadline)
     except (WebSocketException, OSError) as error:
@@ -79,18 +74,16 @@ class _Run:
                 raise late(self.command.argv, self.command.timeout_s)
             self.stream.wait(left_s)
             self._collect()
+            self.stream.send()
         return self._completed()
 
     def _feed(self, stdin: bytes) -> None:
+        """An API server that speaks v4 only (before 1.30) has no word for the end of the input: it stays open."""
         if not stdin:
             return
-        if not self.stream.can_close_channels:
-            raise Unavailable(
-                f"Could not {self.asked.words}: this API server cannot end a command's input.",
-                "Kubernetes 1.30 or newer is needed.",
-            )
         self.stream.put(_STDIN, stdin)
-        self.stream.close_channel(_STDIN)
+        if self.stream.can_close_channels:
+            self.stream.close_channel(_STDIN)
 
     def _collect(self) -> None:
         for channel, data in self.stream.messages():

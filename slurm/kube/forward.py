@@ -9,6 +9,7 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 
 import structlog
@@ -24,6 +25,7 @@ log = structlog.get_logger()
 _DATA, _COMPLAINT = 0, 1
 _MOST_WAITING = 2**18
 _CHUNK = 2**15
+_PORT_BYTES = 2
 
 
 def forward_to_pod(wire: Wire, asked: Asked, path: str, port: int) -> socket.socket:
@@ -44,23 +46,29 @@ def forward_to_pod(wire: Wire, asked: Asked, path: str, port: int) -> socket.soc
 
 
 def _await_start(stream: Stream, asked: Asked, port: int, limit_s: float) -> bytes:
-    """Both channels have named the port; what came on the first since then."""
-    came = {_DATA: b"", _COMPLAINT: b""}
+    """Until both channels have named the port; what came on the first since then. No more is read than that."""
+    came = {_DATA: bytearray(), _COMPLAINT: bytearray()}
     deadline = time.monotonic() + limit_s
-    while min(map(len, came.values())) < 2:
+    while not _has_started(came):
         left_s = deadline - time.monotonic()
         if left_s <= 0:
             raise TimeoutError
         stream.wait(left_s)
         for channel, data in stream.messages():
-            came[channel] = came.get(channel, b"") + data
-        if stream.ended and min(map(len, came.values())) < 2:
+            came[channel] += data
+            if _has_started(came):
+                break
+        if stream.ended and not _has_started(came):
             raise Unavailable(f"Could not {asked.words}: the pod's machine closed the connection.")
     if complaint := came[_COMPLAINT][2:]:
         raise Unavailable(f"Could not {asked.words}: {_text(complaint)}")
     if came[_DATA][:2] != struct.pack("<H", port):
         raise Unavailable(f"Could not {asked.words}: the answer could not be read.")
-    return came[_DATA][2:]
+    return bytes(came[_DATA][2:])
+
+
+def _has_started(came: Mapping[int, bytes | bytearray]) -> bool:
+    return all(len(data) >= _PORT_BYTES for data in came.values())
 
 
 class _Pump:
@@ -76,8 +84,8 @@ class _Pump:
         try:
             while not self._is_over():
                 self._wait()
-                self.stream.send()
                 self._from_pod()
+                self.stream.send()
                 self._from_here()
                 self._to_here()
         except (WebSocketException, OSError) as error:
@@ -138,5 +146,5 @@ class _Pump:
             del self.waiting[: self.local.send(self.waiting[:_CHUNK])]
 
 
-def _text(complaint: bytes) -> str:
+def _text(complaint: bytes | bytearray) -> str:
     return complaint.decode("utf-8", "replace")[:300]

@@ -16,6 +16,7 @@ from urllib.parse import urlencode, urlsplit
 from websocket import ABNF, WebSocket, WebSocketBadStatusException, WebSocketException
 from websocket import WebSocketConnectionClosedException as ConnectionGone
 
+from console.errors import ConsoleError, Missing, Rejected, Unavailable
 from slurm.kube.errors import Asked, refusal
 from slurm.kube.unreachable import no_answer
 from slurm.kube.wire import Wire
@@ -34,6 +35,7 @@ class Stream:
         self._socket.settimeout(0)
         self._queue = bytearray()
         self._channel = 0
+        self._takes_more = True
         self.ended = False
 
     @property
@@ -64,19 +66,25 @@ class Stream:
         return isinstance(self._socket, ssl.SSLSocket) and self._socket.pending() > 0
 
     def wait(self, timeout_s: float) -> None:
-        """Until there is something to read or something was sent."""
+        """Until there is something to read or room to send."""
         poll = select.poll()
         poll.register(self, self.events(reading=True))
         poll.poll(0 if self.has_more() else max(0.0, timeout_s) * 1000)
-        self.send()
 
     def send(self) -> None:
-        """As much of what was put as goes without waiting."""
+        """As much of what was put as goes without waiting; nothing any more once the other side takes no more.
+
+        That is no error: a command may end before it has read its input, and what it said is still to be read.
+        """
         if not self._queue:
             return
         try:
             sent = self._socket.send(self._queue[: 2 * _CHUNK])
         except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
+            return
+        except OSError:
+            self._takes_more = False
+            self._queue.clear()
             return
         del self._queue[:sent]
 
@@ -108,7 +116,8 @@ class Stream:
             yield self._channel, data[1:]
 
     def _frame(self, data: bytes) -> None:
-        self._queue += ABNF.create_frame(data, ABNF.OPCODE_BINARY).format()
+        if self._takes_more:
+            self._queue += ABNF.create_frame(data, ABNF.OPCODE_BINARY).format()
 
 
 def open_stream(
@@ -119,7 +128,7 @@ def open_stream(
     protocols: Sequence[str],
     limit_s: float,
 ) -> Stream:
-    """Raises the ConsoleError of a refusal, Unavailable when there is no answer within `limit_s`."""
+    """Raises Unpermitted; Unavailable for every other refusal, and when there is no answer within `limit_s`."""
     wire.requests[asked.verb] += 1
     deadline = time.monotonic() + limit_s
     try:
@@ -131,9 +140,16 @@ def open_stream(
             plain.close()
             raise
     except WebSocketBadStatusException as error:
-        raise refusal(asked, error.status_code, error.resp_body or b"") from error
+        raise _of_a_pod(refusal(asked, error.status_code, error.resp_body or b"")) from error
     except (WebSocketException, OSError) as error:
         raise no_answer(asked, wire.access.server, error, limit_s) from error
+
+
+def _of_a_pod(refused: ConsoleError) -> ConsoleError:
+    """Pods come and go: one that is not there, or a container that is not, may be there later."""
+    if isinstance(refused, Missing | Rejected):
+        return Unavailable(refused.message, "The pod has gone or not started yet; see the cluster's parts.")
+    return refused
 
 
 def _connected(wire: Wire, limit_s: float) -> socket.socket:

@@ -37,6 +37,8 @@ PAGES = (
     f"{CLUSTER}partitions/debug/deletion/",
     f"{CLUSTER}changes/",
     f"{CLUSTER}changes/3/",
+    f"{CLUSTER}changes/3/objects/",
+    f"{CLUSTER}changes/1/objects/",
     f"{CLUSTER}changes/1/rollback/",
     f"{CLUSTER}scale/?slinky=2",
     f"{CLUSTER}restart/workers/",

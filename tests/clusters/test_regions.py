@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from clusters import readiness, regions, tasks
 from clusters.finding import Finding, State, as_stored, from_stored, worst
-from clusters.models import Region
+from clusters.models import Image, Region
+from clusters.order import Order, spec_for
 from console import secrets
 from console.errors import Rejected, Unavailable
 from console.models import Event, User
@@ -204,6 +205,16 @@ def test_create_form_shows_what_stands_in_the_way(lab: Region, cast: Cast) -> No
     assert "It does not answer." in text and "None is free." not in text
 
 
+def test_image_that_a_region_cannot_run_is_not_offered_there(lab: Region, cast: Cast) -> None:
+    Image.objects.create(slug="old", name="Slurm 22.05", slurm_version="22.05", source="bookworm")
+    owner = Client()
+    owner.force_login(cast.ada.user)
+    assert "Slurm 22.05" not in page(owner, "/t/research/clusters/new/")
+    with pytest.raises(Rejected) as refusal:
+        spec_for(Order("x", "lab", "old", gpu_plan="gpu-8x", gpu_nodes=1))
+    assert [problem.path for problem in refusal.value.problems] == ["image"]
+
+
 def test_documents_are_downloaded_before_and_after_registering(staff: Client, lab: Region) -> None:
     Region.objects.filter(pk=lab.pk).update(config={"zone": "n7"})
     assert staff.get("/regions/new/fake/rights.yaml").content == b"zone: north\n"
@@ -238,3 +249,14 @@ def test_registering_twice_is_refused_with_its_field(ops: User) -> None:
 def test_health_is_public_and_says_only_ok() -> None:
     response = Client().get("/healthz")
     assert (response.status_code, response.content) == (200, b"ok\n")
+
+
+def test_region_that_is_deleted_on_the_admin_site_takes_its_secrets_with_it(ops: User) -> None:
+    User.objects.filter(pk=ops.pk).update(is_superuser=True)
+    region = regions.register("fake", slug="north", name="N", config={}, sealed={"password": b"x"}, by=ops)
+    client = Client()
+    client.force_login(ops)
+    assert client.get(f"/admin/clusters/region/{region.pk}/change/").status_code == 200
+    client.post(f"/admin/clusters/region/{region.pk}/delete/", {"post": "yes"})
+    assert not Region.objects.filter(slug="north").exists()
+    assert regions.kept_secrets(region) == frozenset()

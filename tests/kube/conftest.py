@@ -12,6 +12,8 @@ import pytest
 
 from slurm.kube.access import read_kubeconfig
 from slurm.kube.client import Kube
+from tests.kube.double.fixture import double as double
+from tests.kube.double.fixture import world as world
 from tests.kube.rig.admin import Admin
 from tests.kube.rig.api import Api
 from tests.kube.rig.beside import BuildBeside, result

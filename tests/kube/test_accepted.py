@@ -129,12 +129,15 @@ def test_a_stage_of_a_change_takes_nothing_but_its_sizes(kube: Kube, design: Des
     assert kube.get(NODE_SET, changed[0], design.names.namespace)["spec"]["replicas"] == 2
 
 
-def test_the_schemas_are_there_to_refuse(kube: Kube, design: Design) -> None:
+@pytest.mark.parametrize(
+    ("field", "value"), [("scalingMode", "Nonsense"), ("replicas", "two"), ("replica", 2)]
+)
+def test_the_schemas_are_there_to_refuse(kube: Kube, design: Design, field: str, value: object) -> None:
     """Or the tests above would show nothing."""
     node_set = next(thing for thing in render(design) if thing["kind"] == NODE_SET.name)
     with pytest.raises(Rejected) as refusal:
-        kube.apply({**node_set, "spec": {**node_set["spec"], "scalingMode": "Nonsense"}})
-    assert "spec.scalingMode" in [problem.path for problem in refusal.value.problems]
+        kube.apply({**node_set, "spec": {**node_set["spec"], field: value}})
+    assert any(problem.path.endswith(f"spec.{field}") for problem in refusal.value.problems)
 
 
 def test_the_namespace_is_made_with_what_workers_need(kube: Kube, kubernetes: Admin, design: Design) -> None:

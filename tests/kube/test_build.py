@@ -121,6 +121,13 @@ def test_programs_of_envtest_are_taken_and_the_others_built(bench: Bench, tmp_pa
     assert not any("kube-apiserver" in line or "etcd" in line for line in bench.builds())
 
 
+def test_a_full_disk_is_told_before_anything_is_built(bench: Bench) -> None:
+    bench.patch.setattr(build, "NEEDED_BYTES", 2**60)
+    with pytest.raises(CannotBuild, match="are free on the disk of"):
+        build.build(print)
+    assert not bench.calls.exists()
+
+
 def test_fetching_builds_nothing(bench: Bench) -> None:
     said: list[str] = []
     build.fetch(said.append)

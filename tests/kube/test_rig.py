@@ -1,5 +1,6 @@
 """The rig itself: what it promises to tests that break it, and that it leaves nothing behind."""
 
+import itertools
 import signal
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from tests.kube.rig.admin import Admin
 from tests.kube.rig.api import Api, Refused, wait_until
 from tests.kube.rig.beside import ROOT
 from tests.kube.rig.rig import Rig
+from tests.kube.rig.webhook import refusing
 
 PODS = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}]
 KWOK = "/apis/kwok.x-k8s.io/v1alpha1/namespaces"
@@ -149,6 +151,15 @@ class TestBreaking:
         rig.find_node(away)
         assert is_ready(rig, namespace, f"on-{away}")
 
+    def test_a_webhook_that_says_no(self, rig: Rig, namespace: str) -> None:
+        path = f"{things.NAMESPACES}/{namespace}/configmaps"
+        denied = 'admission webhook "refusal.webhook.test" denied the request: data.a: not today'
+        with refusing(rig, namespace, "configmaps", group="", message="data.a: not today") as hook:
+            numbers = itertools.count()
+            wait_until("the webhook", lambda: said(rig, path, f"x{next(numbers)}") == f"403: {denied}")
+            assert hook.asked
+        wait_until("its end", lambda: said(rig, path, f"x{next(numbers)}") == "")
+
     def test_nothing_outlives_a_killed_test_run(self, rig: Rig, tmp_path: Path) -> None:
         starter = subprocess.Popen(
             [sys.executable, "-m", "tests.kube", "--api-alone", str(tmp_path)],
@@ -171,6 +182,15 @@ def may_list(api: Api, namespace: str) -> bool:
         assert refusal.status == 403
         return False
     return True
+
+
+def said(rig: Rig, path: str, name: str) -> str:
+    """What the API says to a new object; nothing when it is made."""
+    try:
+        rig.api.create(path, {"metadata": {"name": name}})
+    except Refused as refusal:
+        return str(refusal)
+    return ""
 
 
 def watched(rig: Rig, path: str) -> int:

@@ -7,6 +7,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 
 import msgspec
+from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from clusters.access import cluster_for
@@ -16,7 +17,7 @@ from clusters.models import Cluster
 from clusters.order import Order, spec_for
 from console.models import Membership, Team, User
 from console.roles import Action
-from slurm import demo, operations
+from slurm import demo, demo_kube, operations
 
 PATIENCE_S = 600
 
@@ -40,6 +41,7 @@ class Command(BaseCommand):
         demo.make_inventory()
         team, users = demo.make_people(_known(run_json) if run_json else {})
         self._make_cluster(team)
+        demo_kube.offer_region(settings.VAR_DIR / "kube" / "kubeconfig", by=User.objects.get(username="ada"))
         if run_json:
             _write_private(run_json, {"url": url, "users": users})
 

@@ -36,6 +36,9 @@ class SandboxPlatform:
         why_no_rooms = can_make_rooms()
         return (_namespaces(why_no_rooms), *_trees(bool(why_no_rooms)), _disk())
 
+    def offers(self, slurm_version: str) -> bool:
+        return slurm_version in IMAGES
+
     def documents(self) -> Mapping[str, str]:
         return {}
 

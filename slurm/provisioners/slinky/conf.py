@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from clusters.hostlist import expand, fold
 from clusters.spec import ClusterSpec, PartitionSpec
+from slurm.conf import parse
 from slurm.render import RenderedConf, render_conf
 
 HEAD = """\
@@ -39,12 +40,18 @@ ConstrainDevices=yes
 def rendered(spec: ClusterSpec, known: Set[str] | None = None) -> RenderedConf:
     """The text and which of its lines are the user's. `known` are the nodes that Slurm has records of; None is all."""
     kept = spec.with_partitions(_kept(spec.partitions, known))
-    return render_conf(kept, HEAD, [*kept.group_partitions, *kept.partitions])
+    return render_conf(kept, _head(spec.slurm_conf), [*kept.group_partitions, *kept.partitions])
 
 
 def gres_conf(detect: str) -> str:
     """gres.conf(5); how many GPUs a node has comes with its registration."""
     return f"AutoDetect={detect}\n"
+
+
+def _head(settings: str) -> str:
+    """Without what the user sets: slurmctld goes by the last of two lines, but calls it an error at each start."""
+    theirs = {setting.key.lower() for _line, setting in parse(settings).settings()}
+    return "".join(line for line in HEAD.splitlines(True) if line.partition("=")[0].lower() not in theirs)
 
 
 def _kept(partitions: tuple[PartitionSpec, ...], known: Set[str] | None) -> tuple[PartitionSpec, ...]:

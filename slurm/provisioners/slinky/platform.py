@@ -53,17 +53,27 @@ class SlinkyPlatform:
             return (Finding("api", "API server", State.BAD, error.message, error.hint),)
         return tuple(findings(kube, settings, wanted))
 
+    def offers(self, slurm_version: str) -> bool:
+        return tuple(int(part) for part in slurm_version.split(".")[:2]) >= LEAST_SLURM
+
     def documents(self) -> Mapping[str, str]:
         return documents(settings_of(self.ref.config))
 
     def _wanted(self, settings: RegionSettings) -> Wanted:
         return Wanted(
-            images=tuple(_images(settings)),
+            images=tuple(self._images(settings)),
             plans=tuple(self._plans()),
             has_database_password=secrets.has(f"region:{self.ref.slug}", DATABASE_PASSWORD),
             credential_end=None if settings.in_cluster else self._credential_end(),
             now=timezone.now(),
         )
+
+    def _images(self, settings: RegionSettings) -> Iterator[str]:
+        versions = set(Image.objects.filter(enabled=True).values_list("slurm_version", flat=True))
+        for version in sorted(filter(self.offers, versions)):
+            yield from (
+                f"{settings.images}/{program}:{version}{settings.image_suffix}" for program in PROGRAMS
+            )
 
     def _plans(self) -> Iterator[Shape]:
         for plan in Plan.objects.filter(region__slug=self.ref.slug).order_by("slug"):
@@ -72,12 +82,3 @@ class SlinkyPlatform:
     def _credential_end(self) -> datetime | None:
         access = read_kubeconfig(secrets.get(f"region:{self.ref.slug}", KUBECONFIG).decode())
         return certificate_end(access.certificate) if access.certificate else token_end(access.token)
-
-
-def _images(settings: RegionSettings) -> Iterator[str]:
-    versions = sorted(set(Image.objects.filter(enabled=True).values_list("slurm_version", flat=True)))
-    for version in versions:
-        if tuple(int(part) for part in version.split(".")[:2]) >= LEAST_SLURM:
-            yield from (
-                f"{settings.images}/{program}:{version}{settings.image_suffix}" for program in PROGRAMS
-            )

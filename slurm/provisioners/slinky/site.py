@@ -3,11 +3,12 @@
 Blocking; raises what `slurm.kube.client` raises. Connects late: making a Site asks nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 
+from clusters.observation import JobSeen
 from clusters.provisioner import ClusterRef, Executor
 from clusters.spec import ClusterSpec
 from console.errors import ConsoleError
@@ -122,7 +123,13 @@ def standing_of(scene: Scene, heard: Running | Silence, *, is_blank: bool = Fals
         named=named_nodes(heard, written),
         written=hosts_in(written),
         is_blank=is_blank,
+        remembered=_partitions_of(heard.jobs) if isinstance(heard, Running) else frozenset(),
     )
+
+
+def _partitions_of(jobs: Iterable[JobSeen]) -> frozenset[str]:
+    """A waiting job may name several."""
+    return frozenset(name for job in jobs for name in job.partition.split(","))
 
 
 def round_of(site: Site, look: Look) -> Round:

@@ -26,7 +26,9 @@ class Standing:
 
     `nodes` are Slurm's own records, None while no controller answers. `named` are the nodes that the partitions of the
     configuration name that the controller is known to run with, None while that is not known; `written` those of the
-    configuration that was last written, whether it runs or not. `is_blank` is a controller that does not start because it has lost its records of nodes that partitions name.
+    configuration that was last written, whether it runs or not. `is_blank` is a controller that does not start because
+    it has lost its records of nodes that partitions name. `remembered` are the partitions of jobs that the controller
+    still knows, ended ones included (for MinJobAge seconds).
     """
 
     workers: Mapping[str, tuple[Worker, ...]] = field(default_factory=dict)
@@ -35,6 +37,7 @@ class Standing:
     named: frozenset[str] | None = None
     written: frozenset[str] = frozenset()
     is_blank: bool = False
+    remembered: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -82,10 +85,14 @@ def stage_of(spec: ClusterSpec, standing: Standing) -> Stage:
         costs=costs,
         forgotten=_forgotten(spec, standing),
         freed=_freed(spec, standing, going),
-        unneeded=tuple(
-            g for g in steps if spec.group(g) is None and not standing.workers.get(g) and not now[g]
-        ),
+        unneeded=tuple(g for g in steps if spec.group(g) is None and not now[g] and _is_over(standing, g)),
     )
+
+
+def _is_over(standing: Standing, group: str) -> bool:
+    """No pod of it is left and no job names its partition: slurmctld has been seen to crash, again and again, when the
+    operator took a NodeSet's lines away under such jobs (slurm-operator issue 138)."""
+    return not standing.workers.get(group) and group not in standing.remembered
 
 
 def groups_of(spec: ClusterSpec, standing: Standing) -> tuple[str, ...]:

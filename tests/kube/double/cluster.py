@@ -8,7 +8,7 @@ from typing import Any
 from console.errors import Unavailable
 from slurm.kube.kinds import DEPLOYMENT, NODE_SET, SECRET, SERVICE, Thing
 from slurm.provisioners.sandbox.images import Tree
-from tests.kube.double import kubelet
+from tests.kube.double import kubelet, workers
 from tests.kube.double.accounting import accounting_children
 from tests.kube.double.choice import is_going, is_ready
 from tests.kube.double.conf import operator_conf
@@ -16,8 +16,9 @@ from tests.kube.double.container_log import ContainerLog
 from tests.kube.double.controller import controller_children
 from tests.kube.double.hands import Hands
 from tests.kube.double.login import host_keys, login_children
-from tests.kube.double.nodesets import Memory, NodeSets, frozen, host_of
+from tests.kube.double.nodesets import NodeSets, frozen
 from tests.kube.double.parts import digest
+from tests.kube.double.pool import Memory
 from tests.kube.double.rest import rest_children
 from tests.kube.double.room import Room
 from tests.kube.double.scene import COMPONENT, Scene
@@ -144,7 +145,7 @@ class Cluster:
     # NodeSets
 
     def _look_after(self, scene: Scene) -> bool:
-        self._ready_hosts = [host_of(pod) for pod in scene.running("worker") if is_ready(pod)]
+        self._ready_hosts = [workers.host_name(pod) for pod in scene.running("worker") if is_ready(pod)]
         sets = NodeSets(self.hands, scene.switches, self._slurm(scene), lambda uid: self._memories[uid])
         again = False
         for node_set in scene.node_sets:

@@ -138,13 +138,16 @@ def room_conf(text: str, place: Place) -> str:
     so a bad one still kills the controller.
     """
     values = _room_values(place)
-    lines = [_room_line(line, values) for line in text.splitlines()]
-    return "\n".join([*_defaults(place), *(line for line in lines if line is not None)]) + "\n"
+    lines = [line for line in (_room_line(each, values) for each in text.splitlines()) if line is not None]
+    given = {line.partition("=")[0].strip().lower() for line in lines}
+    defaults = [line for line in _defaults(place) if line.partition("=")[0].lower() not in given]
+    return "\n".join([*defaults, *lines]) + "\n"
 
 
 def _defaults(place: Place) -> list[str]:
-    """Slurm's own defaults that cannot work here; a later line wins over them."""
+    """Where the file says nothing: what can work here, and a scheduler that does not take half a minute."""
     return [
+        "SchedulerParameters=bf_interval=2,sched_interval=2",
         "ProctrackType=proctrack/linuxproc",
         "TaskPlugin=task/none",
         "JobAcctGatherType=jobacct_gather/linux",

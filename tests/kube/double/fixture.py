@@ -13,6 +13,7 @@ from console.errors import Unavailable
 from tests.kube.double.operator import Double
 from tests.kube.double.shims import write_shims
 from tests.kube.double.trees import slurm_tree
+from tests.kube.double.world import World
 from tests.kube.rig.admin import Admin
 from tests.kube.rig.rig import Rig
 
@@ -30,6 +31,18 @@ def double(kubernetes: Admin, kubeconfig: str, tmp_path_factory: pytest.TempPath
     write_shims(shims_of(kubernetes))
     with Double(kubeconfig, tmp_path_factory.mktemp("double"), tree=tree, namespaces=("-",)) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def world(double: Double, kubernetes: Admin, kubeconfig: str) -> Iterator[World]:
+    """One demo cluster with three GPU workers, for tests that leave them idle."""
+    namespace = kubernetes.add_namespace("double")
+    made = World(double, kubeconfig, namespace)
+    try:
+        made.make(gpus=3)
+        yield made
+    finally:
+        kubernetes.delete_namespace(namespace)
 
 
 def shims_of(kubernetes: Admin) -> Path:

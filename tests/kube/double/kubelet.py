@@ -12,9 +12,9 @@ from typing import Any
 
 from slurm.kube.kinds import Kind, Thing
 from slurm.provisioners.sandbox.space import DaemonState, Keeping
+from tests.kube.double import workers
 from tests.kube.double.hands import Hands
 from tests.kube.double.kinds import EXEC, LOGS, PORT_FORWARD
-from tests.kube.double.nodesets import host_of
 from tests.kube.double.room import LOGIN_DIR
 from tests.kube.double.scene import COMPONENT
 
@@ -27,7 +27,7 @@ CRASH = "back-off 10s restarting failed container={} pod={}_{}"
 def daemon_of(pod: Thing) -> str:
     """The daemon behind a pod's main container; empty where there is none."""
     component = pod["metadata"]["labels"][COMPONENT]
-    return f"slurmd-{host_of(pod)}" if component == "worker" else DAEMONS.get(component, "")
+    return f"slurmd-{workers.host_name(pod)}" if component == "worker" else DAEMONS.get(component, "")
 
 
 def is_crashing(daemon: DaemonState | None) -> bool:
@@ -104,19 +104,20 @@ def offer(hands: Hands, pod: Thing, enter: Path, log: Path, sshd_port: int, *, o
         envs.append({"name": "SLURM_CONF", "value": f"{LOGIN_DIR}/slurm.conf"})
     known = hands.store.find(EXEC, pod["metadata"]["namespace"], pod["metadata"]["name"])
     if open_:
-        hands.ensure(pod, _of_pod(EXEC, pod, {"execs": [{"local": {"envs": envs}}]}))
+        hands.ensure(pod, of_pod(EXEC, pod, {"execs": [{"local": {"envs": envs}}]}))
     elif known:
         hands.delete(known)
         hands.store.drop(known)
     if component == "login":
         target = {"port": sshd_port, "address": "127.0.0.1"}
-        hands.ensure(pod, _of_pod(PORT_FORWARD, pod, {"forwards": [{"target": target}]}))
+        hands.ensure(pod, of_pod(PORT_FORWARD, pod, {"forwards": [{"target": target}]}))
     if component == "controller":
         files = {"logsFile": str(log), "previousLogsFile": str(log), "follow": False}
-        hands.ensure(pod, _of_pod(LOGS, pod, {"logs": [files]}))
+        hands.ensure(pod, of_pod(LOGS, pod, {"logs": [files]}))
 
 
-def _of_pod(kind: Kind, pod: Thing, spec: Mapping[str, Any]) -> dict[str, Any]:
+def of_pod(kind: Kind, pod: Thing, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """One of kwok's objects, which goes with the pod."""
     about = pod["metadata"]
     owner = {"apiVersion": "v1", "kind": "Pod", "name": about["name"], "uid": about["uid"]}
     metadata = {"name": about["name"], "namespace": about["namespace"], "ownerReferences": [owner]}

@@ -11,12 +11,13 @@ from pathlib import Path
 from types import TracebackType
 
 from slurm.kube import kinds
-from slurm.kube.kinds import CLAIM, CONFIG_MAP, CONTROLLER, NODE_SET, Thing
+from slurm.kube.kinds import CLAIM, CONFIG_MAP, CONTROLLER, NODE_SET, POD, Thing
 from slurm.provisioners.sandbox.images import Tree
 from tests.kube.double.api import Api, Refused
 from tests.kube.double.cluster import Cluster
 from tests.kube.double.hands import Hands
 from tests.kube.double.kinds import BUDGET, EXEC, LOGS, PORT_FORWARD, REVISION
+from tests.kube.double.loose import EmptyRoom, is_loose
 from tests.kube.double.scene import Scene
 from tests.kube.double.store import Store
 from tests.kube.double.switches import CONFIG_MAP_NAME, Switches, switches_of
@@ -56,6 +57,7 @@ class Double:
         watched = (*WATCHED, *OFFERED) if tree else WATCHED
         self.store = Store(self._api, watched, self._changed)
         self.hands = Hands(self._api, self.store)
+        self.empty_room = EmptyRoom(home / "empty", tree) if tree else None
         self._places: dict[str, _Place] = {}
         self._lock = threading.Lock()
 
@@ -85,6 +87,8 @@ class Double:
             place.end()
         for place in places:
             place.close(remove=not self._keep)
+        if self.empty_room:
+            self.empty_room.remove()
 
     def mind(self, namespace: str) -> None:
         """One more, for a double that was limited to some."""
@@ -111,7 +115,9 @@ class Double:
             place.wake()
 
     def _is_ours(self, namespace: str) -> bool:
-        return any(self.store.of(kind, namespace) for kind in (CONTROLLER, NODE_SET))
+        return any(self.store.of(kind, namespace) for kind in (CONTROLLER, NODE_SET)) or any(
+            is_loose(pod) for pod in self.store.of(POD, namespace)
+        )
 
 
 class _Place:
@@ -172,6 +178,8 @@ class _Place:
             self._let_go(name)
         if not switches.dead:
             self._say_lost(controllers)
+        if self.double.empty_room:
+            self.double.empty_room.offer(self.double.hands, self.namespace)
         return again
 
     def _cluster(self, name: str) -> Cluster:

@@ -44,6 +44,8 @@ CONTROLLER_DIR, LOGIN_DIR, POD_DIR, VOLUMES_DIR = (
 )
 # Makes $1 a link to $2, in place of an empty directory too.
 LINK = '[ "$(readlink "$1")" = "$2" ] || { mkdir -p "$1" && rmdir "$1" 2>/dev/null; ln -sfn "$2" "$1"; }'
+# kwok has the PATH of who started it, which need not be an image's.
+PATH_LINE = "export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n"
 STOPPING = "slurm-operator: Pod is terminating"
 # What slurmctld prints, its log included.
 CONSOLE = "/var/log/slurm/slurmctld-console.log"
@@ -76,6 +78,7 @@ class Room:
         self.log = home / "log" / Path(CONSOLE).name
         self._worker_ports: dict[str, int] = {}
         self._workers: dict[str, str] = {}
+        self._leaving: set[str] = set()
         self._login: Login | None = None
         # How often slurmctld was started again by `kick`.
         self.kicks = 0
@@ -123,8 +126,7 @@ class Room:
         """Start what should run, stop what should not. Idempotent; raises `Unavailable` where rooms are refused."""
         if not wanted.controller and not wanted.accounting and keeper_pid(self.home) is None:
             return
-        for host in self._gone(wanted.workers) - wanted.lost:
-            self._set_down(host)
+        self._see_off(self._gone(wanted.workers) - wanted.lost, wanted)
         if wanted.login and (self._login is None or self._login.uid != wanted.login.uid):
             self._login = wanted.login
         if keeper_pid(self.home) is None:
@@ -206,7 +208,7 @@ class Room:
     def _as_in_pods(self, spec: Spec, wanted: Wanted) -> Spec:
         """slurmctld with -D, as in containers: a bad file at a reconfigure ends it."""
         if spec.name == "slurmctld":
-            conf = "/nonexistent/slurm.conf" if wanted.crash else f"{CONTROLLER_DIR}/slurm.conf"
+            conf = "/etc/hostname" if wanted.crash else f"{CONTROLLER_DIR}/slurm.conf"
             return replace(spec, argv=("/usr/sbin/slurmctld", "-D", "-f", conf), pidfile=None, log=CONSOLE)
         return replace(spec, steps=()) if spec.name == "sshd" else spec
 
@@ -239,8 +241,22 @@ class Room:
         now = {worker.host: worker.uid for worker in workers}
         return {host for host, uid in self._workers.items() if now.get(host) != uid}
 
+    def _see_off(self, gone: set[str], wanted: Wanted) -> None:
+        """The preStop of worker pods, which v1.2.1 was seen to define: DOWN with a reason of the operator's.
+
+        Said again once slurmd has ended: slurmctld takes a node back that answers meanwhile (ReturnToService=2).
+        """
+        for host in gone:
+            self._set_down(host)
+        state = self.state()
+        running = {daemon.name for daemon in state.daemons} if state else set()
+        returned = {worker.host for worker in wanted.workers}
+        self._leaving = (self._leaving | gone) - returned
+        for host in [host for host in self._leaving - gone if f"slurmd-{host}" not in running]:
+            self._set_down(host)
+            self._leaving.discard(host)
+
     def _set_down(self, host: str) -> None:
-        """The preStop of a worker pod, which v1.2.1 was seen to define."""
         if self.answers:
             words = [f"nodename={host}", "state=down", f"reason={STOPPING}"]
             run_inside(self.home, ["scontrol", "update", *words], 4.0)
@@ -285,7 +301,7 @@ def _enter_script(prefix: list[str]) -> str:
     The pod's own files are not those that the room's daemons read (`conf.room_conf`), so they lie elsewhere.
     """
     return f"""\
-n=$#
+{PATH_LINE}n=$#
 while [ $n -gt 0 ]; do
   word=$1; shift; n=$((n - 1))
   case $word in {CONTROLLER_DIR}/*) word={POD_DIR}/${{word#{CONTROLLER_DIR}/}} ;; esac

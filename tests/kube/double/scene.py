@@ -20,7 +20,6 @@ from slurm.kube.kinds import (
 from tests.kube.double import workers
 from tests.kube.double.choice import is_going, is_ready
 from tests.kube.double.conf import room_gres
-from tests.kube.double.nodesets import host_of
 from tests.kube.double.parts import digest
 from tests.kube.double.store import Store
 from tests.kube.double.switches import Switches
@@ -138,7 +137,7 @@ class Scene:
             controller=self._uid("controller"),
             accounting=self._uid("accounting"),
             workers=tuple(self._workers()),
-            lost=frozenset(host_of(pod) for pod in self.pods if self.is_lost(pod)),
+            lost=frozenset(workers.host_name(pod) for pod in self.pods if self.is_lost(pod)),
             login=next((self._login(pod) for pod in self.running("login")), None),
             volumes=self._volumes(),
             in_place=bool(spec.get("inplaceReconfigure")),
@@ -161,7 +160,7 @@ class Scene:
         for pod in self.running("worker"):
             owners = pod["metadata"].get("ownerReferences") or ()
             node_set = next((sets[ref["uid"]] for ref in owners if ref["uid"] in sets), None)
-            host = host_of(pod)
+            host = workers.host_name(pod)
             if node_set and not self.switches.is_unregistered(host):
                 cpus, memory = workers.sizes(node_set)
                 # As the pod was made with, not as the NodeSet is now.

@@ -40,6 +40,11 @@ def host_of(node_set: Thing, ordinal: int) -> str:
     return f"{prefix}{_padded(node_set, ordinal)}" if prefix else pod_name(node_set, ordinal)
 
 
+def host_name(pod: Thing) -> str:
+    """What `host_of` gave this pod."""
+    return str(pod["metadata"]["labels"].get(HOSTNAME) or pod["metadata"]["name"])
+
+
 def _padded(node_set: Thing, ordinal: int) -> str:
     return str(ordinal).zfill(node_set["spec"].get("ordinalPadding") or 0)
 

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import asyncssh
+
 from console.errors import Unavailable
 from slurm.kube.kinds import EVENT, NODE_SET, POD, Kind, Thing
 from slurm.provisioners.sandbox.space import run_inside
@@ -12,6 +14,7 @@ from tests.kube.double.api import Api
 from tests.kube.double.demo import demo
 from tests.kube.double.operator import Double
 from tests.kube.double.switches import flip
+from tests.kube.double.workers import host_name
 
 COMPONENT = "app.kubernetes.io/component"
 PATIENCE_S = 60.0
@@ -23,14 +26,17 @@ class World:
     def __init__(self, double: Double, kubeconfig: str, namespace: str, name: str = "demo") -> None:
         self.double, self.namespace, self.name = double, namespace, name
         self.api = Api(kubeconfig)
+        # Whose certificates the login node trusts.
+        self.authority = asyncssh.generate_private_key("ssh-ed25519")
 
     def make(self, **sizes: Any) -> None:
         """The cluster's resources, all at once, and wait until its workers are idle."""
         self.double.mind(self.namespace)
-        for thing in demo(self.namespace, self.name, **sizes):
+        ca_key = self.authority.export_public_key().decode()
+        for thing in demo(self.namespace, self.name, ca_key=ca_key, **sizes):
             self.api.create(thing)
         count = sizes.get("gpus", 2) + sizes.get("cpus", 0)
-        self.until("all workers are idle", lambda: list(self.states().values()).count("idle") == count)
+        self.until("all workers are idle", lambda: list(self.states().values()).count("idle") == count, 180.0)
 
     # Kubernetes
 
@@ -100,6 +106,14 @@ class World:
 
     def job_state(self, job: str) -> str:
         return self.slurm("squeue", "-h", "-t", "all", "-o", "%T", "-j", job)
+
+    def is_rested(self) -> bool:
+        """The workers are slinky-0 to slinky-2, each idle. Slurm keeps its records of others."""
+        hosts = {host_name(pod) for pod in self.pods("worker")}
+        states = self.states()
+        return hosts == {f"slinky-{n}" for n in range(3)} and all(
+            states.get(host) == "idle" for host in hosts
+        )
 
     # Time and trouble
 

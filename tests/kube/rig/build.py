@@ -25,6 +25,7 @@ from tests.kube.rig.go import CannotBuild, find_go
 from tests.kube.rig.modules import MODULES, Module
 
 Say = Callable[[str], None]
+NEEDED_BYTES = 6 * 1024**3  # sources, Go's own cache and the programs, measured
 
 
 @dataclass(frozen=True)
@@ -120,8 +121,9 @@ def _alone(plan: Plan) -> Iterator[None]:
 
 def _make(plan: Plan, say: Say) -> None:
     began = time.monotonic()
+    _check_disk(plan.cache)
     go = find_go(plan.cache, plan.log)
-    say(f"building {plan.title()} (12 minutes on two cores, once; see {plan.log})")
+    say(f"building {plan.title()} (a quarter of an hour on two cores, once; see {plan.log})")
     making = plan.entry.with_name(f".new-{plan.entry.name}")
     shutil.rmtree(making, ignore_errors=True)
     (making / "bin").mkdir(parents=True)
@@ -130,6 +132,13 @@ def _make(plan: Plan, say: Say) -> None:
     _take_kwok_files(go, plan.log, making)
     making.rename(plan.entry)
     say(f"{plan.title()}, built in {_duration(time.monotonic() - began)}, kept in the cache")
+
+
+def _check_disk(cache: Path) -> None:
+    free = shutil.disk_usage(cache).free
+    if free < NEEDED_BYTES:
+        have, need = free / 1024**3, NEEDED_BYTES / 1024**3
+        raise CannotBuild(f"only {have:.1f} GB are free on the disk of {cache}, and Go takes {need:.0f} GB")
 
 
 def _compile(go: Path, module: Module, plan: Plan, making: Path) -> None:

@@ -9,7 +9,7 @@ from slurm.check import check_conf
 from slurm.conf import parse
 from slurm.parameters import Owner, find
 from slurm.provisioners.slinky.conf import HEAD, rendered
-from slurm.render import rendered_in, user_part
+from slurm.render import DEFAULT_USER_CONF, rendered_in, user_part
 from tests.slurm.slinky.designs import CPU, DEMO, GPU
 
 
@@ -130,6 +130,14 @@ def test_what_the_operator_writes_is_locked(key):
 def test_what_is_merged_may_be_added_to_with_a_note(key):
     parameter = find(key)
     assert parameter is not None and parameter.owner is Owner.MERGED
+
+
+@pytest.mark.parametrize("block", [DEFAULT_USER_CONF, "returntoservice=1\n", "PrologFlags=Contain,X11\n", ""])
+def test_what_the_user_sets_the_platform_does_not(block):
+    """slurmctld 26.05 goes by the last of two lines, and logs an error at each start."""
+    document = parse(rendered(replace(DEMO, slurm_conf=block)).text)
+    keys = [setting.key.lower() for _line, setting in document.settings()]
+    assert len(keys) == len(set(keys)) and {"returntoservice", "prologflags"} < set(keys)
 
 
 def test_the_head_sets_each_key_once():

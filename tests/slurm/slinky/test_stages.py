@@ -136,6 +136,7 @@ def test_a_group_that_the_spec_no_longer_has_goes_whole():
         full, workers={"slinky": full.workers["slinky"]}, replicas={"slinky": 1, "cpu-workers": 0}
     )
     assert stage_of(spec, empty).unneeded == ("cpu-workers",)
+    assert stage_of(spec, replace(empty, remembered=frozenset({"cpu-workers"}))).unneeded == ()
 
 
 def test_while_no_controller_answers_no_node_is_named_anew():
