@@ -7,7 +7,8 @@ shown later as the difference from it (`drift`).
 
 import secrets as randomness
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from clusters.provisioner import Say
 from clusters.spec import ClusterSpec
@@ -169,14 +170,16 @@ def _end_jobs(site: Site, look: Look) -> Iterator[str]:
 
 
 def _slurm_records(site: Site, look: Look) -> Iterator[str]:
-    stage = look.stage
-    if stage.freed:
-        site.slurm.resume(stage.freed)
-        yield f"{', '.join(stage.freed)} takes jobs again."
-    for name in stage.forgotten:
-        try:
-            site.slurm.forget_node(name)
-        except ConsoleError as error:
-            yield f"Slurm keeps its record of {name} for now: {error.message}"
-        else:
-            yield f"Slurm has forgotten {name}."
+    """One by one: what Slurm does not allow yet, because a node is just coming or going, the next stage asks again."""
+    for name in look.stage.freed:
+        yield _tried(partial(site.slurm.resume, [name]), f"{name} takes jobs again.")
+    for name in look.stage.forgotten:
+        yield _tried(partial(site.slurm.forget_node, name), f"Slurm has forgotten {name}.")
+
+
+def _tried(act: Callable[[], None], done: str) -> str:
+    try:
+        act()
+    except ConsoleError as error:
+        return f"Not yet: {error.message}"
+    return done

@@ -28,7 +28,7 @@ from slurm.provisioners.slinky.region import RegionSettings, settings_of
 from slurm.provisioners.slinky.region_kube import kube_of
 from slurm.provisioners.slinky.render import render
 from slurm.provisioners.slinky.restarts import restarts_in
-from slurm.provisioners.slinky.running import Running, Silence, named_nodes
+from slurm.provisioners.slinky.running import Running, Silence, hosts_in, named_nodes
 from slurm.provisioners.slinky.scene import Scene, read_scene
 from slurm.provisioners.slinky.sight import controller_problem
 from slurm.provisioners.slinky.stages import Stage, Standing, coming, stage_of
@@ -121,6 +121,7 @@ def standing_of(scene: Scene, heard: Running | Silence, *, is_blank: bool = Fals
         replicas=scene.replicas(),
         nodes=heard.nodes if isinstance(heard, Running) else None,
         named=named_nodes(heard, written),
+        written=hosts_in(written),
         is_blank=is_blank,
         remembered=_partitions_of(heard.jobs) if isinstance(heard, Running) else frozenset(),
     )
