@@ -69,7 +69,7 @@ class RoomSlurm:
         if not self.room.answers:
             raise Unavailable("slurmctld does not answer.")
         text = self.room.run("scontrol", "-a", "-o", "show", "nodes")
-        found = (_node(line) for line in text.splitlines() if line.startswith("NodeName="))
+        found = (node_of(line) for line in text.splitlines() if line.startswith("NodeName="))
         return {node.name: node for node in found}
 
     def ends(self) -> dict[str, datetime]:
@@ -92,7 +92,7 @@ class RoomSlurm:
         run_inside(self.room.home, ["scontrol", "update", f"nodename={host}", f"comment={text}"], 4.0)
 
 
-def _node(line: str) -> SlurmNode:
+def node_of(line: str) -> SlurmNode:
     """One record of `scontrol -o show nodes`; the reason is free text with who and when behind it."""
     states = re.search(r" State=(\S+)", line)
     reason = re.search(r" Reason=(.*?)(?: \[[^\]]*@[^\]]*\])?(?= Comment=| Extra=|\s*$)", line)
