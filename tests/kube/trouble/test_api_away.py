@@ -16,7 +16,7 @@ from clusters.watch import watch_once
 from slurm.provisioners.slinky.adapter import Slinky
 from tests.kube.trouble.ground import SPEC, Ground, limited, said
 
-pytestmark = [pytest.mark.django_db, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.django_db, pytest.mark.timeout(240, func_only=True)]
 S = ChangeStatus
 FATAL = "SchedulerType=sched/nonsense"
 

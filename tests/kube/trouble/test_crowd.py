@@ -10,7 +10,7 @@ from clusters.watch import watch_once
 from tests.kube.rig import things
 from tests.kube.trouble.ground import Ground
 
-pytestmark = [pytest.mark.django_db, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.django_db, pytest.mark.timeout(300, func_only=True)]
 NODES, PODS = 500, 3000
 
 

@@ -22,7 +22,7 @@ from tests.clusters.test_kill import worker_environment
 from tests.clusters.test_watcher import watching
 from tests.kube.trouble.ground import Ground, limited, said
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300, func_only=True)]
 S = ChangeStatus
 DEATHS = 8
 

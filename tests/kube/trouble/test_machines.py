@@ -8,7 +8,7 @@ from slurm.kube.kinds import POD
 from tests.clusters.polling import until
 from tests.kube.trouble.ground import Ground
 
-pytestmark = [pytest.mark.django_db, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.django_db, pytest.mark.timeout(240, func_only=True)]
 
 
 def test_a_lost_machine_is_shown_on_its_row_and_touches_nothing_else(ground: Ground):

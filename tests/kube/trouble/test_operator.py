@@ -9,7 +9,7 @@ from slurm.kube.kinds import NODE_SET
 from slurm.provisioners.slinky.adapter import Slinky
 from tests.kube.trouble.ground import SPEC, Ground, limited, said, scaled
 
-pytestmark = [pytest.mark.django_db, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.django_db, pytest.mark.timeout(240, func_only=True)]
 S = ChangeStatus
 # Shadow checks find it; nothing else does but the controller itself.
 FATAL = "SchedulerType=sched/nonsense"

@@ -10,7 +10,7 @@ from tests.kube.rig.api import Refused
 from tests.kube.rig.webhook import refusing
 from tests.kube.trouble.ground import Ground, said, scaled
 
-pytestmark = [pytest.mark.django_db, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.django_db, pytest.mark.timeout(240, func_only=True)]
 S = ChangeStatus
 
 
@@ -40,7 +40,9 @@ def test_a_field_that_another_applies_is_left_to_it_and_its_name_is_shown(ground
 
 def test_a_field_that_a_hand_has_edited_is_taken_back(ground: Ground):
     path = ground.path("nodesets", ground.names.node_set("slinky"))
-    config = {"spec": {"slurmd": {"image": "registry.invalid/slurmd:other"}, "updateStrategy": {"type": "OnDelete"}}}
+    config = {
+        "spec": {"slurmd": {"image": "registry.invalid/slurmd:other"}, "updateStrategy": {"type": "OnDelete"}}
+    }
     ground.rig.api.merge(f"{path}?fieldManager=kubectl-edit", config)
     change = ground.edit(scaled(3))
     assert change.status == S.COMMITTED, said(change)
