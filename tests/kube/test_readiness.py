@@ -199,7 +199,8 @@ def test_shared_storage_is_believed_when_an_administrator_says_so(region: Region
         rig.api.merge(path, {"metadata": {"annotations": {"quarterdeck.dev/read-write-many": None}}})
 
 
-NODES, PODS, LIMIT_S = 500, 3000, 20
+# The limit is half of what a page waits for; on a quiet machine it takes a few seconds.
+NODES, PODS, LIMIT_S = 500, 3000, 45
 
 
 @pytest.mark.timeout(900)
@@ -254,6 +255,6 @@ def test_the_machines_of_a_large_region_are_read_quickly() -> None:
     """The pure part alone, at ten times that size."""
     nodes = [{**_foreign_node(f"foreign-{number:03d}"), **_roomy()} for number in range(NODES * 10)]
     pods = [_foreign_pod(number, "x") for number in range(PODS * 10)]
-    began = time.monotonic()
+    began = time.process_time()
     found = machines.machines_of(nodes, pods, RegionSettings())
-    assert len(found) == NODES * 10 and time.monotonic() - began < 5
+    assert len(found) == NODES * 10 and time.process_time() - began < 5
