@@ -10,6 +10,7 @@ from pathlib import Path
 from clusters.observation import NodeSeen, Verdict
 from clusters.provisioner import ClusterRef, Provisioner
 from clusters.spec import CPU_GROUP, ClusterSpec, NodeGroup, PartitionSpec, Shape
+from console.errors import Rejected
 from slurm.provisioners.sandbox.adapter import Sandbox
 from slurm.provisioners.sandbox.space import keeper_pid
 from tests.clusters.polling import until
@@ -34,6 +35,9 @@ class Platform:
     # A line that `check` finds fault with, and one that only the daemon itself refuses, at apply.
     bad_line: str
     deadly_line: str
+    # Whether what died is started again by somebody else than the console.
+    heals_itself = False
+    settles_within_s = SETTLE_S
 
     def __init__(self, provisioner: Provisioner) -> None:
         self.provisioner = provisioner
@@ -50,12 +54,26 @@ class Platform:
         self.settle(spec)
 
     def settle(self, spec: ClusterSpec) -> None:
-        give_up = time.monotonic() + SETTLE_S
+        give_up = time.monotonic() + self.settles_within_s
         while (judgement := self.provisioner.judge(spec)).verdict is not Verdict.DONE:
             assert time.monotonic() < give_up, judgement.why
             if judgement.verdict is Verdict.APPLY_AGAIN:
                 self.apply(spec)
             time.sleep(0.1)
+
+    def refusal_of(self, spec: ClusterSpec) -> str:
+        """Why the cluster does not take it: some say so at once, some only when they were looked at for a while."""
+        try:
+            self.apply(spec)
+        except Rejected as refused:
+            return refused.message
+        give_up = time.monotonic() + self.settles_within_s
+        while (judgement := self.provisioner.judge(spec)).verdict is not Verdict.HOPELESS:
+            assert time.monotonic() < give_up, judgement.why
+            if judgement.verdict is Verdict.APPLY_AGAIN:
+                self.apply(spec)
+            time.sleep(0.1)
+        return judgement.why
 
     def fall_over(self) -> None:
         """Everything of the cluster dies at once."""

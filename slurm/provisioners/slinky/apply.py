@@ -7,7 +7,8 @@ shown later as the difference from it (`drift`).
 
 import secrets as randomness
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from clusters.provisioner import Say
 from clusters.spec import ClusterSpec
@@ -18,19 +19,13 @@ from slurm.kube.kinds import CONTROLLER, NAMESPACE, NODE_SET, POD, SECRET, Thing
 from slurm.provisioners.slinky.conflicts import settle
 from slurm.provisioners.slinky.drift import note_of
 from slurm.provisioners.slinky.likeness import unlike
+from slurm.provisioners.slinky.look import NUDGE, Look, must_nudge, must_renew_controller, nudge_of
 from slurm.provisioners.slinky.pods import DELETION_COST, name_of
 from slurm.provisioners.slinky.region import DATABASE_PASSWORD, DatabaseKind
 from slurm.provisioners.slinky.secrets import secret_objects
 from slurm.provisioners.slinky.site import Site, look_at, round_of
 from slurm.provisioners.slinky.stages import LEAVING
-from slurm.provisioners.slinky.verdict import (
-    NUDGE,
-    Look,
-    jobs_of,
-    must_nudge,
-    must_renew_controller,
-    nudge_of,
-)
+from slurm.provisioners.slinky.waits import jobs_of
 
 # The admission webhook looks for ConfigMaps in a cache that may be a moment behind (slurm-operator 1.2).
 WEBHOOK_LAG_S = 1.0
@@ -169,14 +164,16 @@ def _end_jobs(site: Site, look: Look) -> Iterator[str]:
 
 
 def _slurm_records(site: Site, look: Look) -> Iterator[str]:
-    stage = look.stage
-    if stage.freed:
-        site.slurm.resume(stage.freed)
-        yield f"{', '.join(stage.freed)} takes jobs again."
-    for name in stage.forgotten:
-        try:
-            site.slurm.forget_node(name)
-        except ConsoleError as error:
-            yield f"Slurm keeps its record of {name} for now: {error.message}"
-        else:
-            yield f"Slurm has forgotten {name}."
+    """One by one: what Slurm does not allow yet, because a node is just coming or going, the next stage asks again."""
+    for name in look.stage.freed:
+        yield _tried(partial(site.slurm.resume, [name]), f"{name} takes jobs again.")
+    for name in look.stage.forgotten:
+        yield _tried(partial(site.slurm.forget_node, name), f"Slurm has forgotten {name}.")
+
+
+def _tried(act: Callable[[], None], done: str) -> str:
+    try:
+        act()
+    except ConsoleError as error:
+        return f"Not yet: {error.message}"
+    return done

@@ -20,7 +20,7 @@ CONTAINER = "slurmctld"
 # One that dies of its file does so within moments; one that ran for longer took it.
 RAN_WELL = timedelta(seconds=15)
 # Without accounting the controller of a new cluster starts a few times in vain: that is no fault of its file.
-_WAITS_FOR_ACCOUNTING = ("slurmdbd", "accounting_storage", "database")
+_WAITS_FOR_ACCOUNTING = ("slurmdbd", "accounting_storage", "database", "no assoc")
 
 
 @dataclass(frozen=True)

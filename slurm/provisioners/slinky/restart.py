@@ -7,7 +7,7 @@ waits for its jobs. `kubectl rollout restart` would do nothing: the operator put
 from datetime import UTC, datetime
 
 from clusters.provisioner import Say
-from console.errors import Missing, Unavailable
+from console.errors import ConsoleError, Missing
 from slurm.kube.kinds import ACCOUNTING, CONTROLLER, LOGIN_SET, NODE_SET, POD, REST_API, Kind
 from slurm.provisioners.slinky.design import RESTARTED_AT
 from slurm.provisioners.slinky.pods import name_of
@@ -65,11 +65,11 @@ def _restart_worker(site: Site, scene: Scene, node: str, say: Say, *, when_idle:
 
 
 def continue_reboots(site: Site, scene: Scene) -> tuple[str, ...]:
-    """The next step of each restart that was begun, sentences of what was done. Idempotent; never raises Unavailable
-    for a controller that does not answer: the next look asks again."""
+    """The next step of each restart that was begun, sentences of what was done. Idempotent; with a controller that
+    cannot be asked nothing is done, and the next look asks again."""
     try:
         found = reboots_in(site.slurm.nodes(), scene.worker_pods)
-    except Unavailable:
+    except ConsoleError:
         return ()
     return tuple(said for reboot in found if (said := _continue(site, reboot)))
 

@@ -53,7 +53,12 @@ def named_nodes(heard: Running | Silence, written: str) -> frozenset[str] | None
     """The nodes that partitions name one by one, None unless the controller is known to run with what was `written`."""
     if isinstance(heard, Silence) or not is_in_force(heard, written):
         return None
-    return frozenset(name for line in parse(written).entities("PartitionName") for name in _hosts(line))
+    return hosts_in(written)
+
+
+def hosts_in(conf: str) -> frozenset[str]:
+    """The nodes that its partitions name one by one."""
+    return frozenset(name for line in parse(conf).entities("PartitionName") for name in _hosts(line))
 
 
 def is_in_force(running: Running, written: str) -> bool:

@@ -29,14 +29,15 @@ SHADOW_LABEL = "quarterdeck.dev/shadow"
 DEADLINE_S = 60
 START_S, RUN_S, LOOK_AGAIN_S = 3.0, 6.0, 0.1
 SLURM_UID = 401
-# Prints `ready` or not, the exit status and the log. Nothing of the candidate is ever read by the shell.
+# Prints `ready` or not, the exit status and the log. Nothing of the candidate is ever read by the shell; its length is
+# told, because not every kubelet lets the end of standard input through.
 SCRIPT = """\
 set -u
 d=$(mktemp -d) || exit 9
 trap 'rm -rf "$d"' EXIT
 mkdir "$d/state"
 head -c 256 /dev/urandom >"$d/slurm.key" && chmod 600 "$d/slurm.key"
-sed "s|@DIR@|$d|g; s|@HOST@|$(hostname)|g; s|@USER@|$(id -un)|g" >"$d/slurm.conf"
+head -c "$1" | sed "s|@DIR@|$d|g; s|@HOST@|$(hostname)|g; s|@USER@|$(id -un)|g" >"$d/slurm.conf"
 export SLURM_CONF="$d/slurm.conf"
 timeout -k 1 4 slurmctld -D -f "$SLURM_CONF" >"$d/log" 2>&1 &
 pid=$!
@@ -150,15 +151,26 @@ def _note(why: str) -> Problem:
 def _ask_shadow(site: Site, spec: ClusterSpec, candidate: Candidate) -> str:
     _sweep(site)
     pod = _make_pod(site, spec)
+    give_up = time.monotonic() + START_S
     try:
-        _await(site, pod)
-        argv = ["sh", "-c", SCRIPT]
-        done = site.kube.run(
-            site.names.namespace, pod, CONTAINER, argv, timeout_s=RUN_S, stdin=candidate.text.encode()
-        )
-        return decoded(done.stdout)
+        _await(site, pod, give_up)
+        return _run(site, pod, candidate, give_up)
     finally:
         site.kube.delete(POD, pod, site.names.namespace, grace_s=0)
+
+
+def _run(site: Site, pod: str, candidate: Candidate, give_up: float) -> str:
+    """A container that was only just started may not take a command yet."""
+    space, text = site.names.namespace, candidate.text.encode()
+    argv = ["sh", "-c", SCRIPT, "sh", str(len(text))]
+    while True:
+        try:
+            done = site.kube.run(space, pod, CONTAINER, argv, timeout_s=RUN_S, stdin=text)
+            return decoded(done.stdout)
+        except Unavailable:
+            if time.monotonic() > give_up:
+                raise
+            time.sleep(LOOK_AGAIN_S)
 
 
 def _sweep(site: Site) -> None:
@@ -223,8 +235,7 @@ def _container(image: str) -> dict[str, Any]:
     }
 
 
-def _await(site: Site, name: str) -> None:
-    give_up = time.monotonic() + START_S
+def _await(site: Site, name: str, give_up: float) -> None:
     while (pod := site.kube.get(POD, name, site.names.namespace)) and not is_ready(pod):
         if time.monotonic() > give_up:
             why = trouble_of(pod)

@@ -25,15 +25,17 @@ class Standing:
     """Where the cluster stands. `workers` and `replicas` are by group.
 
     `nodes` are Slurm's own records, None while no controller answers. `named` are the nodes that the partitions of the
-    configuration name that the controller is known to run with, None while that is not known. `is_blank` is a
-    controller that does not start because it has lost its records of nodes that partitions name. `remembered` are the
-    partitions of jobs that the controller still knows, ended ones included (for MinJobAge seconds).
+    configuration name that the controller is known to run with, None while that is not known; `written` those of the
+    configuration that was last written, whether it runs or not. `is_blank` is a controller that does not start because
+    it has lost its records of nodes that partitions name. `remembered` are the partitions of jobs that the controller
+    still knows, ended ones included (for MinJobAge seconds).
     """
 
     workers: Mapping[str, tuple[Worker, ...]] = field(default_factory=dict)
     replicas: Mapping[str, int] = field(default_factory=dict)
     nodes: tuple[NodeSeen, ...] | None = None
     named: frozenset[str] | None = None
+    written: frozenset[str] = frozenset()
     is_blank: bool = False
     remembered: frozenset[str] = frozenset()
 
@@ -99,12 +101,14 @@ def groups_of(spec: ClusterSpec, standing: Standing) -> tuple[str, ...]:
 
 
 def known_nodes(standing: Standing) -> frozenset[str]:
-    """The nodes of which Slurm has a record. While no controller answers: those that the operator saw in it."""
+    """The nodes of which Slurm has a record. While no controller answers none are added to those that are written, and
+    of these the operator must have seen the node in Slurm."""
     if standing.is_blank:
         return frozenset()
     if standing.nodes is not None:
         return frozenset(node.name for node in standing.nodes)
-    return frozenset(w.slurm for workers in standing.workers.values() for w in workers if w.knows_slurm)
+    seen = (w.slurm for workers in standing.workers.values() for w in workers if w.knows_slurm)
+    return standing.written.intersection(seen)
 
 
 def step_of(spec: ClusterSpec, standing: Standing, group: str) -> Step:
@@ -181,4 +185,6 @@ def _freed(spec: ClusterSpec, standing: Standing, going: Iterable[str]) -> tuple
 
 
 def _left_drained(node: NodeSeen) -> bool:
-    return "DRAIN" in node.state.flags and node.reason.startswith((OPERATORS_DRAIN, LEAVING))
+    """And answers: Slurm resumes no node that it has not heard of."""
+    is_there = "NOT_RESPONDING" not in node.state.flags and node.state.base != "UNKNOWN"
+    return is_there and "DRAIN" in node.state.flags and node.reason.startswith((OPERATORS_DRAIN, LEAVING))

@@ -139,9 +139,10 @@ def test_a_group_that_the_spec_no_longer_has_goes_whole():
     assert stage_of(spec, replace(empty, remembered=frozenset({"cpu-workers"}))).unneeded == ()
 
 
-def test_while_no_controller_answers_the_pods_tell_which_nodes_were_known():
-    workers = (worker("slinky", 0), worker("slinky", 1, knows_slurm=False))
-    silent = Standing(workers={"slinky": workers}, replicas={"slinky": 2})
-    spec: ClusterSpec = spec_with(slinky=(0, 1))
+def test_while_no_controller_answers_no_node_is_named_anew():
+    workers = (worker("slinky", 0), worker("slinky", 1, knows_slurm=False), worker("slinky", 2))
+    written = frozenset({"slinky-0", "slinky-1"})
+    silent = Standing(workers={"slinky": workers}, replicas={"slinky": 3}, written=written)
+    spec: ClusterSpec = spec_with(slinky=(0, 1, 2))
     assert stage_of(spec, silent).known == {"slinky-0"}
     assert stage_of(spec, replace(silent, is_blank=True)).known == frozenset()
