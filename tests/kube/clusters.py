@@ -63,6 +63,8 @@ class SlinkyPlatform(Platform):
     # The catalogue takes any plugin name here; Slurm's own commands end of it when they read the file.
     deadly_line = "PrologFlags=NoSuchFlag"
     heals_itself = True
+    # A whole cluster of daemons, its operator and an API server share one machine's processors.
+    settles_within_s = 180.0
 
     def __init__(self, provisioner: Slinky, double: Double) -> None:
         super().__init__(provisioner)

@@ -120,11 +120,13 @@ def test_replicas_and_metadata_start_no_rollout() -> None:
     assert revision(made) != revision(other)
 
 
-def pod(ordinal: int, node: str = "machine", ready: bool = True, **notes: str) -> dict[str, Any]:
+def pod(
+    ordinal: int, node: str = "machine", ready: bool = True, notes: dict[str, str] | None = None
+) -> dict[str, Any]:
     metadata = {
         "name": f"p-{ordinal}",
         "labels": {INDEX: str(ordinal)},
-        "annotations": notes,
+        "annotations": notes or {},
         "creationTimestamp": "2026-01-01T00:00:00Z",
     }
     conditions = [{"type": "Ready", "status": "True" if ready else "False"}]
@@ -142,9 +144,12 @@ def first(*pods: dict[str, Any]) -> str:
 def test_who_goes_first() -> None:
     assert first(pod(0), pod(1), pod(2)) == "p-2"
     assert first(pod(0, node=""), pod(1, ready=False), pod(2)) == "p-0"
-    assert first(pod(0), pod(1, ready=False), pod(2, **{COST: "-5"})) == "p-1"
-    assert first(pod(0), pod(1, **{COST: "-5"}), pod(2, **{CORDON: "true"})) == "p-1"
-    assert first(pod(0), pod(1, **{CORDON: "true"}), pod(2, **{DEADLINE: "2026-01-01T01:00:00Z"})) == "p-1"
+    assert first(pod(0), pod(1, ready=False), pod(2, notes={COST: "-5"})) == "p-1"
+    assert first(pod(0), pod(1, notes={COST: "-5"}), pod(2, notes={CORDON: "true"})) == "p-1"
+    assert (
+        first(pod(0), pod(1, notes={CORDON: "true"}), pod(2, notes={DEADLINE: "2026-01-01T01:00:00Z"}))
+        == "p-1"
+    )
 
 
 def test_a_nodes_record_is_read_whatever_its_reason_says() -> None:

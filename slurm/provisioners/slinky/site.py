@@ -21,6 +21,7 @@ from slurm.provisioners.slinky.design import Design
 from slurm.provisioners.slinky.events import warnings_in
 from slurm.provisioners.slinky.hearing import read_running
 from slurm.provisioners.slinky.likeness import unlike
+from slurm.provisioners.slinky.look import Look, must_nudge
 from slurm.provisioners.slinky.names import Names, names_of
 from slurm.provisioners.slinky.order import Round, forgot_its_nodes, next_round
 from slurm.provisioners.slinky.pods import Worker, is_ready, name_of
@@ -33,7 +34,6 @@ from slurm.provisioners.slinky.running import Running, Silence, hosts_in, named_
 from slurm.provisioners.slinky.scene import Reads, Scene, read_scene
 from slurm.provisioners.slinky.sight import controller_problem
 from slurm.provisioners.slinky.stages import Stage, Standing, coming, stage_of
-from slurm.provisioners.slinky.verdict import Look, must_nudge
 
 LOG_LINES = 40
 

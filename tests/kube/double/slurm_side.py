@@ -62,15 +62,20 @@ class SlurmSide(Protocol):
 
 
 class RoomSlurm:
+    """For one look: nodes are asked for once, and again when it has changed one of them."""
+
     def __init__(self, room: Room) -> None:
         self.room = room
+        self._nodes: dict[str, SlurmNode] | None = None
 
     def nodes(self) -> dict[str, SlurmNode]:
         if not self.room.answers:
             raise Unavailable("slurmctld does not answer.")
-        text = self.room.run("scontrol", "-a", "-o", "show", "nodes")
-        found = (node_of(line) for line in text.splitlines() if line.startswith("NodeName="))
-        return {node.name: node for node in found}
+        if self._nodes is None:
+            text = self.room.run("scontrol", "-a", "-o", "show", "nodes")
+            found = (node_of(line) for line in text.splitlines() if line.startswith("NodeName="))
+            self._nodes = {node.name: node for node in found}
+        return self._nodes
 
     def ends(self) -> dict[str, datetime]:
         text = self.room.run("squeue", "-h", "-a", "-t", "R,CG,S", "-o", "%N %e")
@@ -82,9 +87,11 @@ class RoomSlurm:
         return latest
 
     def drain(self, host: str, reason: str) -> None:
+        self._nodes = None
         self.room.run("scontrol", "update", f"nodename={host}", "state=drain", f"reason={reason}")
 
     def undrain(self, host: str) -> None:
+        self._nodes = None
         self.room.run("scontrol", "update", f"nodename={host}", "state=undrain")
 
     def comment(self, host: str, text: str) -> None:
