@@ -1,7 +1,7 @@
-"""A region full of other people's machines and pods."""
+"""A region full of other people's machines and pods; `tests/kube/test_readiness.py` reads its readiness there."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -25,22 +25,23 @@ def crowd(ground: Ground) -> Iterator[Ground]:
         list(pool.map(lambda name: api.create(things.NODES, _dead(name)), names))
         list(pool.map(lambda n: api.create(pods, _pod(n, names[n % NODES])), range(PODS)))
     yield ground
+    api.delete(f"{things.NODES}?labelSelector=crowd%3Dyes")
     ground.rig.delete_namespace(space)
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda name: api.delete(f"{things.NODES}/{name}"), names))
 
 
-def test_a_crowded_region_costs_an_observation_nothing_and_readiness_a_moment(crowd: Ground):
+def test_a_look_at_a_cluster_costs_the_same_in_a_crowded_region(crowd: Ground):
     assert len(crowd.rig.api.get("/api/v1/pods?limit=4000")["items"]) >= PODS
-    took = sorted(_timed(lambda: watch_once(crowd.cluster)) for _ in range(3))[1]
-    ready = _timed(lambda: list(crowd.cluster.region.platform.readiness()))
-    print(f"\n{NODES} nodes and {PODS} pods of others: one look {took:.2f} s, readiness {ready:.2f} s")
+    first, *later = (_timed(lambda: watch_once(crowd.cluster)) for _ in range(4))
+    print(
+        f"beside {NODES} machines and {PODS} pods of others: first look {first:.2f} s, then {min(later):.2f} s"
+    )
     assert crowd.cluster.observed_problem == ""
-    assert took < 5
-    assert ready < 20
+    assert crowd.row.nodes.count() == 2
+    assert first < 10
+    assert min(later) < 3
 
 
-def _timed(act) -> float:
+def _timed(act: Callable[[], object]) -> float:
     began = time.monotonic()
     act()
     return time.monotonic() - began
@@ -48,7 +49,8 @@ def _timed(act) -> float:
 
 def _dead(name: str) -> things.Thing:
     made = things.node(name)
-    return {**made, "metadata": {**made["metadata"], "annotations": {}}, "spec": {"unschedulable": True}}
+    about = {**made["metadata"], "annotations": {}, "labels": {"crowd": "yes"}}
+    return {**made, "metadata": about, "spec": {"unschedulable": True}}
 
 
 def _pod(number: int, node: str) -> things.Thing:
