@@ -76,6 +76,12 @@ def test_a_node_leaves_the_partitions_before_its_worker_goes():
     assert stage.known == {"slinky-0", "slinky-2"}
 
 
+def test_nodes_that_go_take_no_new_jobs_and_keep_a_reason_they_have():
+    drained = [node("slinky-2", "IDLE+DRAIN", "xid 79 (by ada)")]
+    before = standing(slinky=(0, 1, 2), extra=drained)
+    assert stage_of(spec_with(slinky=(0,)), before).closing == ("slinky-1",)
+
+
 def test_a_worker_is_marked_before_the_set_shrinks():
     spec = spec_with(slinky=(0, 2))
     unnamed = standing(slinky=(0, 1, 2), named=("slinky-0",))
