@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusters.spec import ClusterSpec
@@ -37,6 +37,7 @@ def operate(stage: Stage, now: Standing) -> Standing:
     )
 
 
+@settings(deadline=None)
 @given(ORDINALS, ORDINALS)
 def test_any_set_of_ordinals_is_reached_from_any_other(have, wanted):
     spec, now = spec_with(slinky=wanted), standing(slinky=have, named=[f"slinky-{n}" for n in have])
@@ -50,6 +51,7 @@ def test_any_set_of_ordinals_is_reached_from_any_other(have, wanted):
     assert not stage_of(spec, now).costs
 
 
+@settings(deadline=None)
 @given(ORDINALS, ORDINALS)
 def test_nodes_that_stay_are_never_among_those_that_go(have, wanted):
     spec, now = spec_with(slinky=wanted), standing(slinky=have, named=[f"slinky-{n}" for n in have])
