@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from clusters.observation import NodeSeen, Verdict
+from clusters.observation import Judgement, NodeSeen, Verdict
 from clusters.provisioner import ClusterRef, Provisioner
 from clusters.spec import CPU_GROUP, ClusterSpec, NodeGroup, PartitionSpec, Shape
 from console.errors import Rejected
@@ -60,6 +60,16 @@ class Platform:
             if judgement.verdict is Verdict.APPLY_AGAIN:
                 self.apply(spec)
             time.sleep(0.1)
+
+    def wait_patiently(self, spec: ClusterSpec) -> Judgement:
+        """The judgement that has no deadline, after the stages before it."""
+        give_up = time.monotonic() + self.settles_within_s
+        while not (judgement := self.provisioner.judge(spec)).patient:
+            assert time.monotonic() < give_up and judgement.verdict is not Verdict.DONE, judgement.why
+            if judgement.verdict is Verdict.APPLY_AGAIN:
+                self.apply(spec)
+            time.sleep(0.1)
+        return judgement
 
     def refusal_of(self, spec: ClusterSpec) -> str:
         """Why the cluster does not take it: some say so at once, some only when they were looked at for a while."""

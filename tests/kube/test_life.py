@@ -9,7 +9,7 @@ import pytest
 from clusters import changes
 from clusters.lifecycle import Status
 from clusters.machine import ChangeStatus
-from clusters.models import Cluster
+from clusters.models import Cluster, Image
 from clusters.spec import NodeGroup
 from clusters.watch import watch_once
 from console import secrets
@@ -18,10 +18,10 @@ from slurm.provisioners.slinky.adapter import Slinky
 from slurm.provisioners.slinky.region import KUBECONFIG
 from tests.cast import Cast, the_cast, the_region
 from tests.clusters.polling import until
+from tests.contracts import test_life as sandbox
 from tests.contracts.test_life import (
     CPU_SHAPE,
     GPU_SHAPE,
-    LIFE,
     a_running_job,
     ask,
     carry,
@@ -37,6 +37,7 @@ from tests.kube.rig.admin import Admin, slinky_crds
 
 pytestmark = [pytest.mark.django_db, pytest.mark.timeout(420)]
 S = ChangeStatus
+LIFE = replace(sandbox.LIFE, image="slurm-26-05", slurm_version="26.05")
 DEADLY = f"{LIFE.slurm_conf}PrologFlags=NoSuchFlag\n"
 
 
@@ -57,6 +58,7 @@ def cluster(
     region, prefix = the_region(), f"life-{uuid.uuid4().hex[:6]}"
     region.provisioner, region.config = "slinky", {"namespace_prefix": prefix}
     region.save()
+    Image.objects.get_or_create(slug=LIFE.image, defaults={"name": "Slurm 26.05", "slurm_version": "26.05"})
     secrets.put(f"region:{region.slug}", KUBECONFIG, kubernetes.api.kubeconfig.encode())
     for shape in (GPU_SHAPE, CPU_SHAPE):
         region.plans.filter(slug=shape.plan).update(

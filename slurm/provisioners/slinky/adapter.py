@@ -78,7 +78,8 @@ class Slinky:
         slurm = Slurm(self.site.executor, remember=self.ref.key)
         seen = observe_slurm(slurm, machines_of(scene), machine_state_of(scene))
         reboots = {found.node: found.next.value for found in reboots_in(seen.nodes or (), scene.worker_pods)}
-        return replace(seen, parts=parts_of(scene, warned, reboots), drift=self._drift(scene))
+        parts = parts_of(scene, warned, reboots)
+        return replace(seen, parts=parts, drift=self._drift(scene), unfinished=bool(reboots))
 
     def _drift(self, scene: Scene) -> str:
         return drift_of(noted(scene.note), scene.resources)

@@ -125,9 +125,12 @@ def _named(paths: list[str]) -> str:
 
 def _deeds(site: Site, look: Look, *, force: bool) -> Iterator[str]:
     """What is no object of ours: marks on pods, Slurm's records and drains, a controller that hangs in its crash."""
-    yield from _costs(site, look)
-    if force and look.stage.is_clear and look.stage.going:
+    if look.stage.closing:
+        site.slurm.drain(look.stage.closing, LEAVING)
+        yield f"{', '.join(look.stage.closing)} takes no new jobs."
+    if force and look.stage.going:
         yield from _end_jobs(site, look)
+    yield from _costs(site, look)
     yield from _slurm_records(site, look)
     for group in look.stage.unneeded:
         site.kube.delete(NODE_SET, site.names.node_set(group), site.names.namespace)
@@ -154,9 +157,8 @@ def _costs(site: Site, look: Look) -> Iterator[str]:
 
 
 def _end_jobs(site: Site, look: Look) -> Iterator[str]:
-    """Drained first, so that no new job starts there in between."""
+    """The nodes are drained by now, so no new job starts there in between."""
     going = look.stage.going
-    site.slurm.drain(going, LEAVING)
     jobs = sorted({job.job_id for node in going for job in jobs_of(site.slurm.jobs(), node)})
     if jobs:
         site.slurm.cancel(jobs)

@@ -178,6 +178,7 @@ def _differences(wanted: Thing, found: Thing, look: Look) -> list[str]:
 
 def _deeds(stage: Stage) -> list[str]:
     deeds: Mapping[str, object] = {
+        f"{', '.join(stage.closing)} still takes jobs and is to go.": stage.closing,
         "The workers that are to go have to be marked.": stage.costs,
         f"Slurm still has records of {', '.join(stage.forgotten)}.": stage.forgotten,
         f"{', '.join(stage.freed)} can take jobs again.": stage.freed,

@@ -45,15 +45,16 @@ class Stage:
     """What to write now.
 
     `known` are the nodes that partitions may name; `replicas` the size of each group's NodeSet; `going` the nodes that
-    must be the ones to go when it shrinks, `is_clear` that no partition names them any more; `costs` pods whose
-    deletion cost is to be changed; `forgotten` Slurm's records of nodes that are gone; `freed` nodes whose drain is
-    over; `unneeded` groups whose NodeSet can be deleted.
+    must be the ones to go when it shrinks, `is_clear` that no partition names them any more, `closing` those that
+    still take jobs; `costs` pods whose deletion cost is to be changed; `forgotten` Slurm's records of nodes that are
+    gone; `freed` nodes whose drain is over; `unneeded` groups whose NodeSet can be deleted.
     """
 
     known: frozenset[str]
     replicas: Mapping[str, int]
     going: tuple[str, ...] = ()
     is_clear: bool = False
+    closing: tuple[str, ...] = ()
     costs: Mapping[str, int] = field(default_factory=dict)
     forgotten: tuple[str, ...] = ()
     freed: tuple[str, ...] = ()
@@ -82,6 +83,7 @@ def stage_of(spec: ClusterSpec, standing: Standing) -> Stage:
         replicas=replicas,
         going=going,
         is_clear=may_go,
+        closing=_closing(standing, frozenset(going)),
         costs=costs,
         forgotten=_forgotten(spec, standing),
         freed=_freed(spec, standing, going),
@@ -154,6 +156,12 @@ def _costs(standing: Standing, going: Set[str]) -> dict[str, int]:
     workers = [worker for workers in standing.workers.values() for worker in workers]
     wanted = {worker.pod: GOES_FIRST if worker.slurm in going else 0 for worker in workers}
     return {worker.pod: wanted[worker.pod] for worker in workers if worker.cost != wanted[worker.pod]}
+
+
+def _closing(standing: Standing, going: Set[str]) -> tuple[str, ...]:
+    """A node that somebody has drained keeps that reason."""
+    open_nodes = (node.name for node in standing.nodes or () if "DRAIN" not in node.state.flags)
+    return tuple(name for name in open_nodes if name in going)
 
 
 def _forgotten(spec: ClusterSpec, standing: Standing) -> tuple[str, ...]:

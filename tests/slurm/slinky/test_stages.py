@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusters.spec import ClusterSpec
@@ -37,6 +37,7 @@ def operate(stage: Stage, now: Standing) -> Standing:
     )
 
 
+@settings(deadline=None)
 @given(ORDINALS, ORDINALS)
 def test_any_set_of_ordinals_is_reached_from_any_other(have, wanted):
     spec, now = spec_with(slinky=wanted), standing(slinky=have, named=[f"slinky-{n}" for n in have])
@@ -50,6 +51,7 @@ def test_any_set_of_ordinals_is_reached_from_any_other(have, wanted):
     assert not stage_of(spec, now).costs
 
 
+@settings(deadline=None)
 @given(ORDINALS, ORDINALS)
 def test_nodes_that_stay_are_never_among_those_that_go(have, wanted):
     spec, now = spec_with(slinky=wanted), standing(slinky=have, named=[f"slinky-{n}" for n in have])
@@ -74,6 +76,12 @@ def test_a_node_leaves_the_partitions_before_its_worker_goes():
     stage = stage_of(spec, before)
     assert (stage.replicas["slinky"], stage.going, stage.costs) == (3, ("slinky-1",), {})
     assert stage.known == {"slinky-0", "slinky-2"}
+
+
+def test_nodes_that_go_take_no_new_jobs_and_keep_a_reason_they_have():
+    drained = [node("slinky-2", "IDLE+DRAIN", "xid 79 (by ada)")]
+    before = standing(slinky=(0, 1, 2), extra=drained)
+    assert stage_of(spec_with(slinky=(0,)), before).closing == ("slinky-1",)
 
 
 def test_a_worker_is_marked_before_the_set_shrinks():
