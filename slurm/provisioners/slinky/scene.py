@@ -6,6 +6,7 @@ them is pure (`sight`, `stages`, `verdict`).
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Protocol
 
 from slurm.kube.kinds import (
@@ -28,7 +29,15 @@ from slurm.provisioners.slinky.design import CONTROLLER as CONTROLLER_PART
 from slurm.provisioners.slinky.design import LOGIN as LOGIN_PART
 from slurm.provisioners.slinky.design import REST_API as REST_API_PART
 from slurm.provisioners.slinky.names import CLUSTER_LABEL, Names
-from slurm.provisioners.slinky.pods import WORKER, Worker, component_of, machine_of, name_of, worker_of
+from slurm.provisioners.slinky.pods import (
+    WORKER,
+    Worker,
+    component_of,
+    machine_of,
+    name_of,
+    parse_moment,
+    worker_of,
+)
 
 
 class Found(Protocol):
@@ -156,3 +165,12 @@ def generation_seen(thing: Thing) -> bool:
     """Whether whoever looks after the object has looked at its newest spec."""
     status: Mapping[str, Any] = thing.get("status") or {}
     return int(status.get("observedGeneration") or 0) >= int(thing["metadata"].get("generation") or 1)
+
+
+def status_written_at(thing: Thing) -> datetime | None:
+    """When somebody last changed the object's status, by its managed fields, which a mirror leaves out."""
+    fields = thing["metadata"].get("managedFields") or []
+    moments = (
+        parse_moment(str(entry.get("time") or "")) for entry in fields if entry.get("subresource") == "status"
+    )
+    return max((at for at in moments if at), default=None)

@@ -28,6 +28,7 @@ from slurm.render import RenderedConf, in_user_part
 SHADOW_LABEL = "quarterdeck.dev/shadow"
 DEADLINE_S = 60
 START_S, RUN_S, LOOK_AGAIN_S = 3.0, 6.0, 0.1
+SHADOW_S = 4
 SLURM_UID = 401
 # Prints `ready` or not, the exit status and the log. Nothing of the candidate is ever read by the shell; its length is
 # told, because not every kubelet lets the end of standard input through.
@@ -106,6 +107,8 @@ def problems_of(output: str, candidate: Candidate) -> tuple[Problem, ...]:
     first, *lines = output.splitlines() or [""]
     is_ready_now = first == "ready"
     ended = _ended(lines if is_ready_now else [first, *lines], is_ready_now)
+    if not is_ready_now and _is_undecided(ended):
+        return (_note(f"its controller did not answer within {SHADOW_S} s and named no fault"),)
     found = problems_in(ended, candidate.text, path="slurm_conf", daemon="slurmctld")
     return tuple(dict.fromkeys(_placed(problem, candidate) for problem in found))
 
@@ -114,6 +117,11 @@ def _ended(lines: list[str], was_ready: bool) -> Ended:
     code = next((line.removeprefix("code ") for line in lines if line.startswith("code ")), "")
     status = 0 if was_ready else int(code) if code.isdigit() and code != "0" else None
     return Ended(status, tuple(line for line in lines if not line.startswith("code ")))
+
+
+def _is_undecided(ended: Ended) -> bool:
+    """Its time was over (timeout(1) ends with 124, or with 128 and a signal), as on a machine with much to do."""
+    return ended.code in (None, 124, 137, 143) and not any("fatal:" in line for line in ended.lines)
 
 
 def _placed(problem: Problem, candidate: Candidate) -> Problem:

@@ -1,9 +1,10 @@
 """What a Slinky cluster looks like from outside Slurm: its parts, the machines under its nodes. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
 
 from clusters.observation import Part, PartState
-from slurm.kube.kinds import Thing
+from slurm.kube.kinds import NODE_SET, Thing
 from slurm.provisioners.slinky.events import Warned, first_about, frozen_at
 from slurm.provisioners.slinky.pods import (
     SLURM_NAME,
@@ -22,7 +23,7 @@ from slurm.provisioners.slinky.pods import (
     trouble_of,
     waiting_reason,
 )
-from slurm.provisioners.slinky.scene import Scene
+from slurm.provisioners.slinky.scene import Scene, status_written_at
 
 # The kind that pages know, the name of the part, and the operator's word for the pods of it.
 SERVICES = (
@@ -64,10 +65,18 @@ def _service(
 
 
 def is_frozen(scene: Scene, warned: Iterable[Warned]) -> bool:
-    """Whether the operator is stopped by a silent REST service: it has said so, and has touched no worker since."""
-    said = frozen_at(warned)
-    touched = [at for pod in scene.worker_pods if (at := touched_at(pod))]
-    return said is not None and all(at <= said for at in touched)
+    """Whether the operator is stopped by a silent REST service: it has said so, and has got no further since."""
+    told = tuple(warned)
+    said = frozen_at(told)
+    return said is not None and all(at <= said for at in _got_further(scene, told))
+
+
+def _got_further(scene: Scene, warned: tuple[Warned, ...]) -> Iterator[datetime]:
+    """When the operator did what it does only while the REST service answers: it touched a worker, wrote a NodeSet's
+    status, or failed at a later step of it (slurm-operator 1.2: all of that comes after `syncFinalizer`)."""
+    yield from (at for pod in scene.worker_pods if (at := touched_at(pod)))
+    yield from (at for node_set in scene.node_sets if (at := status_written_at(node_set)))
+    yield from (w.at for w in warned if w.kind == NODE_SET.name and w.at and frozen_at([w]) is None)
 
 
 def owner_of(scene: Scene, component: str) -> Thing | None:

@@ -5,7 +5,7 @@ import json
 import ssl
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -20,13 +20,21 @@ NAME = "refusal.webhook.test"
 
 @contextmanager
 def refusing(
-    rig: Rig, namespace: str, plural: str, *, group: str = "slinky.slurm.net", code: int = 403, message: str
+    rig: Rig,
+    namespace: str,
+    plural: str,
+    *,
+    group: str = "slinky.slurm.net",
+    code: int = 403,
+    message: str,
+    only: Callable[[things.Thing], bool] = lambda thing: True,
 ) -> Iterator["Refusals"]:
-    """Within the block, whoever makes or changes objects of a kind in the namespace is refused with `message`.
+    """Within the block, whoever makes or changes objects of a kind in the namespace is refused with `message`, where
+    `only` says so of the object.
 
     Go's operators deny with code 403, or with 422 where they have made a list of fields.
     """
-    server = Refusals((HOST, 0), code, message)
+    server = Refusals((HOST, 0), code, message, only)
     server.socket = _context(rig).wrap_socket(server.socket, server_side=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     authority = base64.b64encode(rig.authority.pair.certificate).decode()
@@ -42,8 +50,11 @@ def refusing(
 class Refusals(ThreadingHTTPServer):
     """`asked` has the objects that were refused. A configuration takes the API server up to a second to follow."""
 
-    def __init__(self, address: tuple[str, int], code: int, message: str) -> None:
+    def __init__(
+        self, address: tuple[str, int], code: int, message: str, only: Callable[[things.Thing], bool]
+    ) -> None:
         super().__init__(address, _Handler)
+        self.only = only
         self.status = {"code": code, "message": message}
         self.asked: list[things.Thing] = []
 
@@ -53,8 +64,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.asked.append(review["request"]["object"])
-        answer = {"uid": review["request"]["uid"], "allowed": False, "status": self.server.status}
+        answer = {"uid": review["request"]["uid"], "allowed": True}
+        if self.server.only(thing := review["request"]["object"]):
+            self.server.asked.append(thing)
+            answer |= {"allowed": False, "status": self.server.status}
         body = json.dumps(
             {"apiVersion": review["apiVersion"], "kind": review["kind"], "response": answer}
         ).encode()

@@ -44,8 +44,14 @@ def test_what_only_accounting_could_tell_does_not_block():
     assert not problem.blocking and "long" in problem.message
 
 
-def test_a_shadow_that_says_nothing_in_time_is_a_problem():
-    (problem,) = problems_of("code 124\n", CANDIDATE)
+def test_a_shadow_that_says_nothing_in_time_is_a_note_and_no_refusal():
+    for output in ("code 124\n", "code 124\n[t] slurmctld: error: Munge is slow\n", ""):
+        (problem,) = problems_of(output, CANDIDATE)
+        assert not problem.blocking and "did not answer" in problem.message
+
+
+def test_a_shadow_that_names_what_is_fatal_and_hangs_is_believed():
+    (problem,) = problems_of("code 124\n[t] slurmctld: fatal: Invalid SelectType select/nope\n", CANDIDATE)
     assert problem.blocking
 
 

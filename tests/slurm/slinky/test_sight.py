@@ -86,6 +86,23 @@ def test_an_operator_that_has_touched_a_worker_since_is_not_frozen():
     assert not is_frozen(scene(), ())
 
 
+def test_an_operator_that_got_past_the_rest_service_since_is_not_frozen():
+    """Neither a status nor a later failure is written by one that is frozen."""
+    name, later = NAMES.node_set("slinky"), "2026-11-30T12:00:30Z"
+    frozen = warning("SyncFinalizerFailed", "refused", name, "NodeSet")
+    over_quota = warning("FailedCreate", "exceeded quota: small", name, "NodeSet", later)
+    assert is_frozen(scene(), warnings_in([frozen], NAMES, NOW))
+    assert not is_frozen(scene(), warnings_in([frozen, over_quota], NAMES, NOW))
+
+    node_set = thing("NodeSet", name, spec={})
+    wrote = {"manager": "operator", "subresource": "status", "time": later}
+    node_set["metadata"]["managedFields"] = [wrote, {"manager": "quarterdeck", "time": later}]
+    told = warnings_in([frozen], NAMES, NOW)
+    assert not is_frozen(scene(node_sets=(node_set,)), told)
+    wrote["time"] = "2026-11-30T11:59:30Z"
+    assert is_frozen(scene(node_sets=(node_set,)), told)
+
+
 def test_a_worker_that_restarts_politely_is_not_up():
     (_, part) = parts_of(scene(CONTROLLER, worker_pod("slinky-0")), (), {"slinky-0": "waits for its jobs"})
     assert (part.state, part.detail) == (PartState.STARTING, "waits for its jobs")
