@@ -6,6 +6,7 @@ depend on how busy the machine is; the times do.
 
 import argparse
 import secrets
+import signal
 import statistics
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from console.run.death import die_with_parent
 from tests.bench import kube_stage as stage
 from tests.bench.kube_cost import Cost, Watching
 from tests.bench.kube_stage import Size
@@ -208,7 +210,13 @@ def _worker(root: Path) -> Iterator[None]:
     quiet = ["--loglevel=warning", "--without-gossip", "--without-mingle"]
     with (root / "worker.log").open("ab") as log:
         command = [sys.executable, *celery, *quiet]
-        process = subprocess.Popen(command, env=stage.environment(), stdout=log, stderr=log)
+        process = subprocess.Popen(
+            command,
+            env=stage.environment(),
+            stdout=log,
+            stderr=log,
+            preexec_fn=die_with_parent(signal.SIGKILL),
+        )
     try:
         yield
     finally:
