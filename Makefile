@@ -25,7 +25,7 @@ lint: prepare-test ## ruff, mypy and the import contracts
 	@$(NO_SECRETS) $(BIN)/mypy
 	@$(NO_SECRETS) $(BIN)/lint-imports
 
-bench: prepare-test ## measure: jobs and node pages, the watcher's tick, slurm.conf
+bench: prepare-test ## measure: jobs and node pages, the watcher (over Kubernetes too), slurm.conf
 	@$(BIN)/python -m tests.bench
 
 screens: prepare-test ## take the pictures in docs/screens from a demo

@@ -7,26 +7,30 @@ dropped.
 import os
 import sys
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
 
 from console.run.keys import make_keys
 from console.run.services import PostgresServer, RedisServer
 
-PARTS = ("conf_check", "jobs_page", "nodes_page", "watch_tick")
+# The last one leaves its rows behind.
+PARTS = ("conf_check", "jobs_page", "nodes_page", "watch_tick", "kube_watch")
 ABOVE = "ABOVE THE TARGET"
 
 
 def main() -> int:
     with ExitStack() as stack:
-        home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="quarterdeck-bench-")))
-        home.chmod(0o711)  # as root, PostgreSQL runs as another user and must get through
-        start_services(home, stack)
+        start_services(stack)
+        stack.enter_context(thrown_away())
         return measure(sys.argv[1:] or PARTS)
 
 
-def start_services(home: Path, stack: ExitStack) -> None:
+def start_services(stack: ExitStack) -> None:
+    """Ended with the stack; the environment names them."""
+    home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="quarterdeck-bench-")))
+    home.chmod(0o711)  # as root, PostgreSQL runs as another user and must get through
     secrets = home / "secrets"
     secrets.mkdir(mode=0o700)
     make_keys(secrets)
@@ -44,21 +48,27 @@ def start_services(home: Path, stack: ExitStack) -> None:
             os.environ[variable] = server.url
 
 
-def measure(parts: "list[str] | tuple[str, ...]") -> int:
+@contextmanager
+def thrown_away() -> Iterator[None]:
+    """Django set up, with a database that has its tables."""
     import django
     from django.test.utils import setup_databases, setup_test_environment, teardown_databases
 
     django.setup()
     setup_test_environment(debug=False)
     made = setup_databases(verbosity=0, interactive=False)
-    above = False
     try:
-        for part in parts:
-            for line in import_module(f"tests.bench.{part}").lines():
-                print(line, flush=True)
-                above = above or ABOVE in str(line)
+        yield
     finally:
         teardown_databases(made, verbosity=0)
+
+
+def measure(parts: "list[str] | tuple[str, ...]") -> int:
+    above = False
+    for part in parts:
+        for line in import_module(f"tests.bench.{part}").lines():
+            print(line, flush=True)
+            above = above or ABOVE in str(line)
     return 1 if above else 0
 
 

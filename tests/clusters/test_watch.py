@@ -83,6 +83,17 @@ def test_a_changed_node_alone_is_written_and_pushed(cluster, look):
     assert ids(message) == [f"node-{node.pk}", f"gpus-{node.pk}", f"overview-{cluster.key}"]
 
 
+def test_a_machine_may_say_much_about_itself_and_have_a_long_name(cluster, look):
+    """As Kubernetes does: a node's name has up to 253 characters, a pod's trouble is a sentence."""
+    seen = cluster.provisioner.observe()
+    trouble = "Pod Pending: " + "no machine takes it: " * 20
+    first, *others = seen.nodes
+    told = replace(first, machine="m" * 253, machine_state=trouble)
+    watch.hand_over(cluster, replace(seen, nodes=(told, *others)))
+    row = cluster.nodes.get(name=first.name)
+    assert (row.machine, row.machine_state) == ("m" * 253, trouble)
+
+
 def test_a_fragment_is_rooted_at_the_id_it_says(cluster, look):
     look(cluster)
     drain(cluster, "slinky-1")

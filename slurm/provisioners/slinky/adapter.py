@@ -23,7 +23,7 @@ from slurm.provisioners.slinky.endpoint import login_endpoint
 from slurm.provisioners.slinky.events import Warned, warnings_in
 from slurm.provisioners.slinky.reboots import reboots_in
 from slurm.provisioners.slinky.render import files
-from slurm.provisioners.slinky.restart import continue_reboots, restart_part
+from slurm.provisioners.slinky.restart import continue_reboots, has_reboots, restart_part
 from slurm.provisioners.slinky.scene import Scene
 from slurm.provisioners.slinky.shadow import shadow_check
 from slurm.provisioners.slinky.sight import controller_problem, machine_state_of, machines_of, parts_of
@@ -85,11 +85,14 @@ class Slinky:
         return drift_of(noted(scene.note), scene.resources)
 
     def revive(self) -> tuple[str, ...]:
-        """The operator and Kubernetes start again what ends; what is left are restarts that wait for their jobs."""
-        scene = self.site.scene()
-        if controller_problem(scene, ()):
+        """The operator and Kubernetes start again what ends; what is left are restarts that wait for their jobs.
+
+        In a large cluster some part is nearly always down, so the API itself is asked only for such a restart.
+        """
+        seen = self.site.sight()
+        if controller_problem(seen, ()) or not has_reboots(self.site, seen):
             return ()
-        return continue_reboots(self.site, scene)
+        return continue_reboots(self.site, self.site.scene())
 
     def login(self) -> LoginEndpoint:
         return login_endpoint(self.site)

@@ -64,6 +64,14 @@ def _restart_worker(site: Site, scene: Scene, node: str, say: Say, *, when_idle:
     say(f"{node} restarts: its pod is made anew, and it takes jobs again when it has registered.")
 
 
+def has_reboots(site: Site, scene: Scene) -> bool:
+    """Whether a restart was begun that is not over; a controller that cannot be asked has none."""
+    try:
+        return bool(reboots_in(site.slurm.nodes(), scene.worker_pods))
+    except ConsoleError:
+        return False
+
+
 def continue_reboots(site: Site, scene: Scene) -> tuple[str, ...]:
     """The next step of each restart that was begun, sentences of what was done. Idempotent; with a controller that
     cannot be asked nothing is done, and the next look asks again."""
