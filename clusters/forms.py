@@ -126,7 +126,8 @@ def _next_name(cluster: Cluster) -> str:
 
 
 class ScaleForm(forms.Form):
-    """A count for each group of `spec`, and which nodes go when it is fewer."""
+    """A count for each group of `spec`, which nodes go when it is fewer, and whether jobs on them are ended (`force`)
+    or waited for."""
 
     base = forms.IntegerField(widget=forms.HiddenInput)
     leaving = forms.CharField(
@@ -136,6 +137,8 @@ class ScaleForm(forms.Form):
         help_text="When there are to be fewer: for example slinky-1. Left empty, those with the highest numbers go.",
         widget=forms.TextInput(attrs={"class": "mono", "autocomplete": "off", "spellcheck": "false"}),
     )
+
+    force = forms.BooleanField(required=False)
 
     def __init__(self, *args: object, spec: ClusterSpec, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]

@@ -102,7 +102,10 @@ class JobSeen:
 
 @dataclass(frozen=True)
 class Observation:
-    """One look at a cluster. `problem` says in a sentence why parts are None."""
+    """One look at a cluster. `problem` says in a sentence why parts are None.
+
+    `unfinished`: `Provisioner.revive` has something to go on with although every part is up.
+    """
 
     taken_at: datetime
     parts: tuple[Part, ...] = ()
@@ -111,6 +114,7 @@ class Observation:
     jobs: tuple[JobSeen, ...] | None = None
     problem: str = ""
     drift: str | None = None
+    unfinished: bool = False
 
 
 class Verdict(StrEnum):

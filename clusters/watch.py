@@ -142,7 +142,7 @@ def _part(part: Part) -> dict[str, object]:
 
 def _revive(cluster: Cluster, provisioner: Provisioner, seen: Observation) -> tuple[str, ...]:
     is_whole = bool(seen.parts) and all(part.state is PartState.UP for part in seen.parts)
-    if is_whole and not _came_back(cluster, seen):
+    if is_whole and not seen.unfinished and not _came_back(cluster, seen):
         return ()
     if not _should_run(cluster):
         return ()

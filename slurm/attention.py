@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from clusters.models import Cluster
+from clusters.models import Cluster, Node
 from clusters.nodes import Health
-from console.words import signed_reason
+from slurm.drains import Drain, Owner, drain_owner
 from slurm.models import Job
 
 MOST = 8
@@ -51,19 +51,24 @@ def _parts(cluster: Cluster) -> Iterator[Look]:
 def _nodes(cluster: Cluster) -> Iterator[Look]:
     out = cluster.nodes.filter(health__in=[Health.DOWN, Health.DRAINING, Health.UNKNOWN])
     for node in out.order_by("health", "group", "ordinal")[: MOST + 1]:
-        reason, who = signed_reason(node.reason, node.reason_by)
-        why = f"{reason} ({who}). " if who else f"{reason}. " if reason else ""
+        drain = drain_owner(node.reason, node.reason_by)
+        why = f"{drain.why} ({drain.by}). " if node.reason else ""
         if node.health == Health.DRAINING:
-            left = (
-                "Jobs on it go on; it takes no new one."
-                if node.gpus_allocated or node.cpus_allocated
-                else ("Nothing runs on it any more. Resume it when it is fit again.")
-            )
+            left = _left(node, drain)
             yield Look("warn", str(node), f"{node.state.capitalize()}: {why}{left}", node=node.name)
         else:
             yield Look(
                 "bad", str(node), f"{node.state.capitalize()}: {why}Reboot it, then resume.", node=node.name
             )
+
+
+def _left(node: Node, drain: Drain) -> str:
+    """What becomes of a drained node, or what somebody has to do."""
+    if drain.owner in (Owner.CONSOLE, Owner.OPERATOR):
+        return "This goes on by itself."
+    if node.gpus_allocated or node.cpus_allocated:
+        return "Jobs on it go on; it takes no new one."
+    return "Nothing runs on it any more. Resume it when it is fit again."
 
 
 def _jobs(cluster: Cluster) -> Iterator[Look]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from clusters.hostlist import HostlistError, expand
 from clusters.models import Cluster, Node
 from clusters.nodes import Health
-from console.words import signed_reason
+from slurm.drains import drain_owner
 from slurm.models import Job
 
 SHADES = "abc"
@@ -103,6 +103,6 @@ def _who(node: Node, jobs: Sequence[Job]) -> str:
         more = [f"{len(jobs) - 4} more"] if len(jobs) > 4 else []
         parts = [part for part in (users, *(job.job_id for job in jobs[:4]), *more) if part]
     if node.reason:
-        reason, who = signed_reason(node.reason, node.reason_by)
-        parts.append(f"{node.state}{f' by {who}' if who else ''}: {reason}")
+        drain = drain_owner(node.reason, node.reason_by)
+        parts.append(f"{node.state} {drain.by}: {drain.why}")
     return " · ".join(parts)

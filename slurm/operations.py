@@ -13,10 +13,13 @@ from typing import TypeVar
 
 from clusters.access import Door
 from clusters.lifecycle import Status, Step, refusal
+from clusters.nodes import Health
 from console import events
 from console.errors import Conflict, ConsoleError, Forbidden, Missing, Rejected
 from console.roles import Action
+from console.words import listed
 from slurm.client import Slurm
+from slurm.drains import Owner, drain_owner
 from slurm.jobid import key_of, number, valid
 from slurm.models import Job, Submission
 
@@ -49,15 +52,19 @@ def resume(door: Door, nodes: Sequence[str]) -> None:
     )
 
 
-def reboot(door: Door, nodes: Sequence[str]) -> None:
-    """Restart these nodes now, one after the other: their jobs end and their local files are lost."""
+def reboot(door: Door, nodes: Sequence[str], *, when_idle: bool = False) -> None:
+    """Restart these nodes: their local files are lost, and now, one after the other, their jobs end too; `when_idle`
+    each restarts by itself when its jobs have ended, and is drained until then."""
 
     def act() -> None:
         provisioner = door.cluster.provisioner
-        for name in _known_nodes(door, nodes):
-            provisioner.restart(name, lambda sentence: None)
+        names = _known_nodes(door, nodes)
+        if when_idle:
+            _refuse_drained(door, names)
+        for name in names:
+            provisioner.restart(name, lambda sentence: None, when_idle=when_idle)
 
-    perform(door, "node.reboot", nodes, Action.OPERATE_NODE, act)
+    perform(door, "node.reboot", nodes, Action.OPERATE_NODE, act, {"when": "idle" if when_idle else "now"})
 
 
 def cancel(door: Door, job_ids: Sequence[str]) -> None:
@@ -175,6 +182,20 @@ def _record(
         outcome=outcome,
         detail={**detail, **({"all": list(targets)} if len(targets) > 5 else {})},
     )
+
+
+def _refuse_drained(door: Door, names: Sequence[str]) -> None:
+    """A node that waits for its restart keeps the reason for that in place of its own, so it would be forgotten why it
+    was drained."""
+    drained = door.cluster.nodes.filter(name__in=names, health=Health.DRAINING).exclude(reason="")
+    if held := [
+        node for node in drained if drain_owner(node.reason, node.reason_by).owner is not Owner.CONSOLE
+    ]:
+        names = [node.name for node in held]
+        raise Conflict(
+            f"{listed(names)} {'is' if len(names) == 1 else 'are'} drained already.",
+            "No new job starts there: reboot now once the running ones have ended, or resume first.",
+        )
 
 
 def _slurm(door: Door) -> Slurm:

@@ -33,6 +33,7 @@ EPOCH = datetime(2030, 1, 1, tzinfo=UTC)
 # A line that the fake platform's own reading finds fault with, and one that only its daemon dies of.
 BAD_LINE = "SchedulerType=sched/nonsense"
 DEADLY_LINE = "TaskPlugin=task/deadly"
+LEAVES, RESTARTS = "quarterdeck: leaves", "quarterdeck: restarts when idle"
 
 
 class HandClock:
@@ -74,6 +75,8 @@ class World:
     running: dict[str, str] = field(default_factory=dict)
     down: list[str] = field(default_factory=list)
     drained: dict[str, str] = field(default_factory=dict)
+    busy: list[str] = field(default_factory=list)
+    restarts: list[str] = field(default_factory=list)
     destroyed: bool = False
 
 
@@ -134,6 +137,9 @@ class FakeProvisioner:
         if isinstance(error, Unavailable):
             raise error
         world, before = self.world, dict(self.world.running)
+        if self._must_wait(spec, force=force):
+            say("The nodes that go take no new jobs.")
+            return
         for name, text in self.render(spec).items():
             world.files[name] = text
             world.destroyed = False
@@ -162,7 +168,9 @@ class FakeProvisioner:
         if "controller" in world.down:
             return Observation(datetime.now(UTC), parts=parts, problem="The controller does not answer.")
         nodes = tuple(_node(world, group, name) for group, name in names)
-        return Observation(datetime.now(UTC), parts, nodes, _partitions(document, names), jobs=(), drift="")
+        unfinished = RESTARTS in world.drained.values()
+        partitions = _partitions(document, names)
+        return Observation(datetime.now(UTC), parts, nodes, partitions, (), drift="", unfinished=unfinished)
 
     def judge(self, spec: ClusterSpec) -> Judgement:
         self.calls.append("judge")
@@ -173,6 +181,8 @@ class FakeProvisioner:
             if answer is not None:
                 return answer
         world = self.world
+        if departure := self._departure(spec):
+            return departure
         if world.running != self.render(spec):
             return Judgement(Verdict.WAITING, "The controller still runs with other files.")
         if world.down:
@@ -186,12 +196,23 @@ class FakeProvisioner:
             return ()
         done = tuple(f"Started {name} again." for name in world.down)
         world.down = []
+        for name in [n for n, why in world.drained.items() if why == RESTARTS and n not in world.busy]:
+            del world.drained[name]
+            world.restarts.append(name)
+            done += (f"{name} has restarted.",)
         self.save(world)
         return done
 
     def restart(self, part: str, say: Say, *, when_idle: bool = False) -> None:
         self.calls.append(f"restart {part}")
-        say(f"Restarted {part}.")
+        world = self.world
+        if when_idle:
+            world.drained[part] = RESTARTS
+        else:
+            world.restarts.append(part)
+            world.busy = [name for name in world.busy if name != part]
+        self.save(world)
+        say(f"Restarts {part}{' when it is idle' if when_idle else ''}.")
 
     def login(self) -> LoginEndpoint:
         if not self.world.running or "login" in self.world.down:
@@ -214,6 +235,31 @@ class FakeProvisioner:
         self.calls.append("destroy")
         self.save(World(destroyed=True))
         say("Nothing is left.")
+
+    def _nodes(self, world: World) -> set[str]:
+        document = json.loads(world.running["nodes.json"]) if world.running else {"groups": []}
+        return {f"{g['name']}-{n}" for g in document["groups"] for n in g["ordinals"]}
+
+    def _must_wait(self, spec: ClusterSpec, *, force: bool) -> bool:
+        """Drain what goes, undrain what stays, and say whether jobs are still in the way."""
+        world = self.world
+        going = self._nodes(world) - set(spec.node_names)
+        world.drained = {n: why for n, why in world.drained.items() if why != LEAVES or n in going}
+        if force:
+            world.busy = [name for name in world.busy if name not in going]
+        elif going & set(world.busy):
+            world.drained |= dict.fromkeys(going, LEAVES)
+        self.save(world)
+        return not going.isdisjoint(world.busy)
+
+    def _departure(self, spec: ClusterSpec) -> Judgement | None:
+        world = self.world
+        going = self._nodes(world) - set(spec.node_names)
+        if not going or not going <= set(world.drained):
+            return None
+        if busy := sorted(going & set(world.busy)):
+            return Judgement(Verdict.WAITING, f"Waits for jobs on {', '.join(busy)}.", patient=True)
+        return Judgement(Verdict.APPLY_AGAIN, "Nothing runs there any more.")
 
     def kill(self, part: str) -> None:
         """A daemon dies by itself."""
@@ -262,14 +308,15 @@ def _node(world: World, group: dict[str, object], name: str) -> NodeSeen:
     assert isinstance(shape, dict)
     drained = world.drained.get(name)
     flags = {"DRAIN"} if drained is not None else set()
-    state = NodeState("DOWN" if name in world.down else "IDLE", frozenset(flags))
+    base = "DOWN" if name in world.down else "MIXED" if name in world.busy else "IDLE"
+    state = NodeState(base, frozenset(flags))
     return NodeSeen(
         name=name,
         machine=f"machine_{name}",
         state=state,
         machine_state="running",
         cpus=shape["cpus"],
-        cpus_allocated=0,
+        cpus_allocated=1 if name in world.busy else 0,
         memory_mib=shape["memory_mib"],
         memory_allocated_mib=0,
         gpus=shape["gpus"],

@@ -193,7 +193,11 @@ def _nodes(cluster: Cluster) -> None:
         ("slinky", 2, "e2e_node_701", "mixed", "busy", "Ready", 40, 6, 0.4, "", "", None),
         (
             *("slinky", 3, "e2e_node_644", "draining", "draining", "Ready", 16, 2, 0.1),
-            *("XID 79 on GPU 2: fell off the bus, twice in ten minutes", "ops", now - timedelta(minutes=12)),
+            *(
+                "XID 79 on GPU 2: fell off the bus, twice in ten minutes (by ops)",
+                "root",
+                now - timedelta(minutes=12),
+            ),
         ),
         ("cpu-workers", 0, "e2e_node_713", "idle", "ok", "Ready", 0, 0, 0, "", "", None),
         (

@@ -136,6 +136,10 @@ class ScaleSerializer(serializers.Serializer[Any]):
         default=list,
         help_text="Slurm names of nodes that are to go, such as slinky-1.",
     )
+    force = serializers.BooleanField(
+        default=False,
+        help_text="End the jobs on nodes that go; left out, the change waits until they have ended.",
+    )
     base = serializers.IntegerField(min_value=1, help_text="The revision you looked at.")
 
 
@@ -150,11 +154,15 @@ class Scale(ClusterAction):
         spec = self.door.cluster.spec
         if unknown := [name for name in data["groups"] if spec.group(name) is None]:
             known = ", ".join(group.name for group in spec.groups)
-            problems = (Problem(f"groups.{name}", f"There is no group {name}, only {known}.") for name in unknown)
+            problems = (
+                Problem(f"groups.{name}", f"There is no group {name}, only {known}.") for name in unknown
+            )
             raise Rejected(f"{cluster} was not scaled.", tuple(problems))
         if misfit := tuple(misfits(spec, data["groups"], data["leaving"])):
             raise Rejected(f"{cluster} was not scaled.", misfit)
         spec = rescale(spec, data["groups"], data["leaving"])
         return self.answer(
-            changes.propose(self.door.cluster, spec, base=data["base"], by=self.door.membership)
+            changes.propose(
+                self.door.cluster, spec, base=data["base"], by=self.door.membership, force=data["force"]
+            )
         )

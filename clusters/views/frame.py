@@ -85,6 +85,7 @@ class Frame:
     is_watched: bool
     live_change: Change | None
     stuck_change: Change | None
+    cancel_url: str
     has_terminal: bool
 
     @property
@@ -99,7 +100,8 @@ class Frame:
 def cluster_frame(door: Door) -> Frame:
     """Five small queries, whatever the cluster's size."""
     cluster = door.cluster
-    newest = cluster.changes.order_by("-number").first()
+    newest = cluster.changes.select_related("base", "revision").order_by("-number").first()
+    live = newest if newest and newest.is_live else None
     return Frame(
         cluster=cluster,
         facts=facts_of(cluster),
@@ -109,10 +111,19 @@ def cluster_frame(door: Door) -> Frame:
         tick_s=settings.WATCH_TICK_S,
         age_s=_age_s(cluster),
         is_watched=cluster.status in WATCHED,
-        live_change=newest if newest and newest.is_live else None,
+        live_change=live,
         stuck_change=newest if newest and newest.status == "stuck" else None,
+        cancel_url=_cancel_url(door, live) if live and live.rests else "",
         has_terminal=cluster.status == Status.RUNNING and door.may(Action.TERMINAL),
     )
+
+
+def _cancel_url(door: Door, change: Change) -> str:
+    """Where the change is cancelled; empty when it cannot be, or not by this person."""
+    if not change.can_be_cancelled or not door.may(Action.CHANGE_CLUSTER):
+        return ""
+    where = {"team": door.cluster.team.slug, "cluster": door.cluster.slug, "number": change.number}
+    return reverse("change-cancellation", kwargs=where)
 
 
 def facts_of(cluster: Cluster) -> str:

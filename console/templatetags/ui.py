@@ -112,18 +112,6 @@ def minutes(count: int | None) -> str:
 
 
 @register.filter
-def reason_text(reason: str) -> str:
-    """A node's reason without the person's name that the console put into it."""
-    return words.signed_reason(reason, "")[0]
-
-
-@register.filter
-def reason_by(reason: str, account: str) -> str:
-    """Who gave the reason: the person whom the console named in it, else Slurm's account."""
-    return words.signed_reason(reason, account)[1]
-
-
-@register.filter
 def partitions_shown(names: list[str]) -> str:
     """`slinky +1`: without `all`, which every node is in, and without the length of the rest."""
     own = [name for name in names if name != "all"] or names

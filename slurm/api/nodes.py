@@ -71,12 +71,19 @@ class Resume(ClusterView):
         return Response(status=204)
 
 
+class RebootSerializer(NodesSerializer):
+    when_idle = serializers.BooleanField(
+        default=False, help_text="Drain them and restart each when its jobs have ended, not now."
+    )
+
+
 class Reboot(ClusterView):
-    """Restart the nodes now: jobs on them end, and what they kept locally is lost."""
+    """Restart the nodes, now (jobs on them end) or when their jobs have ended. What they kept locally is lost."""
 
     actions = {"POST": Action.OPERATE_NODE}
 
-    @extend_schema(request=NodesSerializer, responses={204: None})
+    @extend_schema(request=RebootSerializer, responses={204: None})
     def post(self, request: Request, team: str, cluster: str) -> Response:
-        operations.reboot(self.door, checked(NodesSerializer(data=request.data))["nodes"])
+        data = checked(RebootSerializer(data=request.data))
+        operations.reboot(self.door, data["nodes"], when_idle=data["when_idle"])
         return Response(status=204)

@@ -18,10 +18,11 @@ from clusters.views.changes import change_url
 from console.errors import Conflict, ConsoleError
 from console.page import close_dialog, render_dialog
 from console.roles import Action
-from slurm.models import Job
 from slurm.occupancy import jobs_by_node
+from slurm.waits import jobs_of_nodes
 
 MOST_JOBS = 12
+MOST_NODES = 16
 
 
 @cluster_view(Action.CHANGE_CLUSTER)
@@ -34,21 +35,26 @@ def scale(request: HttpRequest, door: Door) -> HttpResponse:
     counts = {group.name: len(group.ordinals) for group in spec.groups}
     form = ScaleForm({**counts, **_single(typed)}, spec=spec)
     new_spec = rescale(spec, form.counts, form.chosen)
+    going = leaving(spec, new_spec)
     context = {
         **_about(door),
         "form": form,
         "coming": coming(spec, new_spec),
-        "leaving": leaving(spec, new_spec),
+        "going": jobs_of_nodes(cluster, going[:MOST_NODES]),
+        "going_count": len(going),
+        "job_count": _jobs_on(cluster, going),
         "gpus": new_spec.total_gpus,
-        **_on_nodes(cluster, leaving(spec, new_spec)),
     }
     if request.method != "POST" or not form.is_valid():
         return render_dialog(request, "slurm/scale.html", context)
+    asked = form.cleaned_data
     return _act(
         request,
         "slurm/scale.html",
         context,
-        lambda: changes.propose(cluster, new_spec, base=form.cleaned_data["base"], by=door.membership),
+        lambda: changes.propose(
+            cluster, new_spec, base=asked["base"], by=door.membership, force=asked["force"]
+        ),
     )
 
 
@@ -143,9 +149,7 @@ def _of_cluster(cluster: Cluster) -> dict[str, object]:
     }
 
 
-def _on_nodes(cluster: Cluster, names: Sequence[str]) -> dict[str, object]:
-    """The jobs that hold something on the named nodes, each once."""
+def _jobs_on(cluster: Cluster, names: Sequence[str]) -> int:
+    """How many jobs hold something on the named nodes."""
     by_node = jobs_by_node(cluster) if names else {}
-    found: dict[int, Job] = {job.pk: job for name in names for job in by_node.get(name, ())}
-    jobs = list(found.values())
-    return {"jobs": jobs[:MOST_JOBS], "job_count": len(jobs)}
+    return len({job.pk for name in names for job in by_node.get(name, ())})

@@ -14,7 +14,7 @@ from clusters.nodes import Health
 from console.errors import Conflict, ConsoleError, Missing
 from console.page import close_dialog, opened_over, render_dialog
 from console.roles import Action
-from console.words import count, listed
+from console.words import listed
 from slurm import operations
 from slurm.models import Job
 from slurm.occupancy import jobs_by_node
@@ -48,7 +48,10 @@ def resume(request: HttpRequest, door: Door) -> HttpResponse:
 
 @cluster_view(Action.OPERATE_NODE)
 def reboot(request: HttpRequest, door: Door) -> HttpResponse:
-    return _step(request, door, "reboot", lambda names: operations.reboot(door, names), {})
+    when_idle = request.POST.get("when") == "idle"
+    return _step(
+        request, door, "reboot", lambda names: operations.reboot(door, names, when_idle=when_idle), {}
+    )
 
 
 def _step(
@@ -78,9 +81,15 @@ def _step(
         act(names)
     except ConsoleError as error:
         return render_dialog(request, template, {**context, "error": error}, status=error.status)
-    done = {"drain": "drained", "resume": "resumed", "reboot": "rebooted"}[verb]
-    messages.success(request, f"{listed(names)} {'is' if len(names) == 1 else 'are'} being {done}.")
+    messages.success(request, _said(verb, names, is_later=request.POST.get("when") == "idle"))
     return close_dialog(request, _back(request, door))
+
+
+def _said(verb: str, names: list[str], *, is_later: bool) -> str:
+    if is_later:
+        return f"{listed(names)}: no new jobs; the reboot comes when those that run have ended."
+    done = {"drain": "drained", "resume": "resumed", "reboot": "rebooted"}[verb]
+    return f"{listed(names)} {'is' if len(names) == 1 else 'are'} being {done}."
 
 
 def _impact(door: Door, names: Sequence[str], verb: str) -> Impact:
@@ -116,10 +125,7 @@ def _odd(verb: str, nodes: Sequence[Node]) -> str:
         if down:
             return f"{listed(down)}: does not answer; it will be down again unless its slurmd is back."
         return f"{listed(fit)}: takes jobs already; nothing will change." if fit else ""
-    busy = [node for node in nodes if node.cpus_allocated]
-    return (
-        f"{count(len(busy), 'node')} not idle: drain first to let the jobs end by themselves." if busy else ""
-    )
+    return ""
 
 
 def _back(request: HttpRequest, door: Door) -> str:

@@ -101,13 +101,28 @@ def test_operator_cannot_open_the_form(seeded: Seed) -> None:
 
 def test_scale_dialog_names_the_jobs_on_nodes_that_go(ada: Client) -> None:
     text = words(page(ada, f"{CLUSTER}scale/?slinky=3"))
-    assert "slinky-3 after they are drained" in text and "4131 eval-sweep" in text
-    assert "4127" not in text
+    assert "Removes slinky-3 4131 eval-sweep of lin" in text and "4127" not in text
+    assert "When its job has ended" in text and "1 job on it ends." in text
+
+
+def test_scale_dialog_offers_no_choice_where_nothing_runs(ada: Client, seeded: Seed) -> None:
+    seeded.cluster.jobs.update(is_finished=True)
+    text = words(page(ada, f"{CLUSTER}scale/?slinky=3"))
+    assert "Removes slinky-3 nothing runs there" in text and "Now" not in text
+
+
+@pytest.mark.parametrize(("typed", "force"), [("on", True), ("", False)])
+def test_jobs_are_ended_only_where_that_was_chosen(
+    ada: Client, seeded: Seed, typed: str, force: bool
+) -> None:
+    counts = {"slinky": "3", "cpu-workers": "2", "base": "2", "force": typed}
+    ada.post(f"{CLUSTER}scale/", counts, headers=IN_DIALOG)
+    assert seeded.cluster.changes.get(number=4).force is force
 
 
 def test_the_nodes_that_go_can_be_chosen(ada: Client, seeded: Seed) -> None:
     text = words(page(ada, f"{CLUSTER}scale/?slinky=3&leaving=slinky-2"))
-    assert "slinky-2 after they are drained" in text and "slinky-3" not in text
+    assert "Removes slinky-2" in text and "slinky-3" not in text
     typed = {"slinky": "3", "cpu-workers": "2", "base": "2", "leaving": "slinky-2"}
     assert (
         ada.post(f"{CLUSTER}scale/", typed, headers=IN_DIALOG).headers["HX-Redirect"]

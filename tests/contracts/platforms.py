@@ -3,16 +3,18 @@
 import os
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from clusters.observation import Verdict
+from clusters.observation import NodeSeen, Verdict
 from clusters.provisioner import ClusterRef, Provisioner
 from clusters.spec import CPU_GROUP, ClusterSpec, NodeGroup, PartitionSpec, Shape
 from console.errors import Rejected
 from slurm.provisioners.sandbox.adapter import Sandbox
 from slurm.provisioners.sandbox.space import keeper_pid
-from tests.fakes import BAD_LINE, DEADLY_LINE, FakeProvisioner
+from tests.clusters.polling import until
+from tests.fakes import BAD_LINE, DEADLY_LINE, FakeProvisioner, World
 
 GPU = Shape("gpu-2x", cpus=4, memory_mib=4000, gpus=2, gpu_model="h100")
 CPU = Shape("cpu-4", cpus=4, memory_mib=4000)
@@ -40,9 +42,9 @@ class Platform:
         self.provisioner = provisioner
         self.said: list[str] = []
 
-    def apply(self, spec: ClusterSpec) -> None:
+    def apply(self, spec: ClusterSpec, *, force: bool = False) -> None:
         self.said.clear()
-        self.provisioner.apply(spec, self.said.append)
+        self.provisioner.apply(spec, self.said.append, force=force)
 
     def make(self, spec: ClusterSpec = SPEC) -> None:
         """Apply and wait until the cluster says that it is so."""
@@ -76,6 +78,28 @@ class Platform:
         """Everything of the cluster dies at once."""
         raise NotImplementedError
 
+    def occupy(self, node: str) -> str:
+        """A job that runs on the node until it is cancelled; its number."""
+        argv = ["sbatch", "--parsable", "-p", "all", "-w", node, "-n1", "-o", "/dev/null", "--no-requeue"]
+        job = self._ask(*argv, "--wrap", "sleep 600").strip()
+        assert until(lambda: self.runs(job)), self._ask("scontrol", "show", "job", job)
+        return job
+
+    def vacate(self, job: str) -> None:
+        self._ask("scancel", job)
+
+    def runs(self, job: str) -> bool:
+        done = self.provisioner.executor().run(["squeue", "-h", "-o", "%T", "-j", job])
+        return done.stdout.strip() == b"RUNNING"
+
+    def node(self, name: str) -> NodeSeen | None:
+        return next((node for node in self.provisioner.observe().nodes or () if node.name == name), None)
+
+    def _ask(self, *argv: str) -> str:
+        done = self.provisioner.executor().run(argv)
+        assert done.code == 0, done.stderr
+        return done.stdout.decode()
+
 
 class FakePlatform(Platform):
     bad_line, deadly_line = BAD_LINE, DEADLY_LINE
@@ -83,6 +107,23 @@ class FakePlatform(Platform):
     def fall_over(self) -> None:
         assert isinstance(self.provisioner, FakeProvisioner)
         self.provisioner.kill("controller")
+
+    def occupy(self, node: str) -> str:
+        self._change(lambda world: world.busy.append(node))
+        return node
+
+    def vacate(self, job: str) -> None:
+        self._change(lambda world: world.busy.remove(job))
+
+    def runs(self, job: str) -> bool:
+        assert isinstance(self.provisioner, FakeProvisioner)
+        return job in self.provisioner.world.busy
+
+    def _change(self, act: Callable[[World], None]) -> None:
+        assert isinstance(self.provisioner, FakeProvisioner)
+        world = self.provisioner.world
+        act(world)
+        self.provisioner.save(world)
 
 
 class SandboxPlatform(Platform):

@@ -9,7 +9,8 @@ import pytest
 from clusters.observation import PartState, Verdict
 from clusters.provisioner import Provisioner
 from clusters.spec import NodeGroup, PartitionSpec
-from console.errors import Unavailable
+from console.errors import Rejected, Unavailable
+from tests.clusters.polling import until
 from tests.contracts.platforms import GPU, SPEC, Platform, with_partition
 
 pytestmark = pytest.mark.timeout(300)
@@ -133,6 +134,69 @@ def test_nodes_are_added_and_taken_away_by_their_ordinals(platform: Platform):
         spec = replace(SPEC, groups=(NodeGroup("slinky", GPU, ordinals), SPEC.groups[1]))
         platform.make(spec)
         assert {node.name for node in platform.provisioner.observe().nodes} == set(spec.node_names)
+
+
+SMALLER = replace(SPEC, groups=(NodeGroup("slinky", GPU, (0,)), SPEC.groups[1]))
+
+
+def test_a_node_that_goes_is_drained_and_waited_for(platform: Platform):
+    platform.make()
+    job = platform.occupy("slinky-1")
+    platform.apply(SMALLER)
+    judgement = platform.provisioner.judge(SMALLER)
+    assert (judgement.verdict, judgement.patient) == (Verdict.WAITING, True)
+    assert "slinky-1" in judgement.why
+    assert platform.runs(job)
+    assert not platform.node("slinky-1").state.takes_jobs
+    platform.vacate(job)
+    platform.settle(SMALLER)
+    assert platform.node("slinky-1") is None
+    platform.make()
+    assert until(lambda: platform.node("slinky-1").state.takes_jobs, 30), platform.node("slinky-1")
+
+
+def test_a_node_that_was_to_go_and_stays_takes_jobs_again(platform: Platform):
+    platform.make()
+    job = platform.occupy("slinky-1")
+    platform.apply(SMALLER)
+    platform.apply(SPEC)
+    platform.settle(SPEC)
+    assert platform.runs(job)
+    # Slurm asks a resumed node for an answer first.
+    assert until(lambda: platform.node("slinky-1").state.takes_jobs, 30), platform.node("slinky-1")
+    platform.vacate(job)
+
+
+def test_force_ends_the_jobs_of_a_node_that_goes(platform: Platform):
+    platform.make()
+    job = platform.occupy("slinky-1")
+    platform.apply(SMALLER, force=True)
+    platform.settle(SMALLER)
+    assert platform.node("slinky-1") is None
+    assert not platform.runs(job)
+    platform.make()
+
+
+def test_a_node_restarts_when_its_jobs_have_ended(platform: Platform):
+    platform.make()
+    job = platform.occupy("slinky-0")
+    said: list[str] = []
+    platform.provisioner.restart("slinky-0", said.append, when_idle=True)
+    assert said
+    seen = platform.provisioner.observe()
+    assert seen.unfinished or any(part.state is not PartState.UP for part in seen.parts)
+    assert platform.provisioner.revive() == ()
+    assert platform.runs(job)
+    assert not platform.node("slinky-0").state.takes_jobs
+    platform.vacate(job)
+
+    def is_back() -> bool:
+        said.extend(platform.provisioner.revive())
+        return platform.node("slinky-0").state.takes_jobs
+
+    assert until(is_back, 60), platform.node("slinky-0")
+    assert "has restarted" in said[-1]
+    platform.settle(SPEC)
 
 
 def test_commands_run_beside_the_controller(platform: Platform):

@@ -116,7 +116,7 @@ def test_reboot_names_the_jobs_that_it_ends_and_cancelling_ends_none(
     act_on(tab, "slinky-0", act="Reboot")
     expect(tab.dialog).to_contain_text("train-70b")
     expect(tab.dialog).to_contain_text("/dev/shm")
-    expect(tab.dialog.get_by_role("button", name="Reboot now, ending 1 job")).to_be_visible()
+    expect(tab.dialog.get_by_role("button", name="Now, ending 1 job")).to_be_visible()
     tab.expect_sound()
     tab.dialog.get_by_role("link", name="Cancel").click()
     expect(tab.dialog).to_have_count(0)

@@ -10,8 +10,9 @@ from clusters.provisioner import Completed
 from console.errors import Conflict, Forbidden, Missing, Rejected, Unavailable
 from console.models import Event
 from slurm import operations
+from slurm.drains import RESTARTS
 from slurm.models import Job, Submission
-from tests.cast import a_node
+from tests.cast import a_node, fake
 from tests.fakes import FakeProvisioner
 from tests.slurm.scripted import Scripted
 
@@ -150,7 +151,7 @@ def test_what_slurm_says_becomes_the_error_and_a_failed_event(cast, cluster, slu
 
 def test_reboot_restarts_each_node_of_the_platform(cast, cluster, nodes, monkeypatch):
     done: list[str] = []
-    monkeypatch.setattr(FakeProvisioner, "restart", lambda self, part, say: done.append(part))
+    monkeypatch.setattr(FakeProvisioner, "restart", lambda self, part, say, when_idle: done.append(part))
     operations.reboot(Door(cluster, cast.ben), ["slinky-0", "slinky-1", "slinky-0"])
     assert done == ["slinky-0", "slinky-1"] and last_event().verb == "node.reboot"
 
@@ -161,3 +162,25 @@ def test_viewer_cannot_submit_and_a_script_has_a_size(cast, cluster, slurm):
     with pytest.raises(Rejected):
         operations.submit(Door(cluster, cast.mo), "#!/bin/sh\n" + "x" * 2**20)
     assert slurm.asked == [] and not Submission.objects.exists()
+
+
+def test_reboot_now_and_when_idle_reach_the_platform_as_asked(cast, cluster, nodes):
+    door = Door(cluster, cast.ben)
+    operations.reboot(door, ["slinky-0"])
+    operations.reboot(door, ["slinky-1", "slinky-2"], when_idle=True)
+    world = fake(cluster).world
+    assert world.restarts == ["slinky-0"] and set(world.drained) == {"slinky-1", "slinky-2"}
+    assert [e.detail for e in Event.objects.order_by("pk")] == [{"when": "now"}, {"when": "idle"}]
+
+
+def test_a_node_that_a_person_drained_is_not_made_to_wait_for_a_reboot(cast, cluster, nodes):
+    cluster.nodes.filter(name="slinky-1").update(health="draining", reason="XID 79 (by ben)")
+    with pytest.raises(Conflict, match="slinky-1 is drained already"):
+        operations.reboot(Door(cluster, cast.ben), ["slinky-0", "slinky-1"], when_idle=True)
+    assert not fake(cluster).world.drained
+
+
+def test_a_reboot_that_waits_may_be_asked_for_twice(cast, cluster, nodes):
+    cluster.nodes.filter(name="slinky-1").update(health="draining", reason=RESTARTS)
+    operations.reboot(Door(cluster, cast.ben), ["slinky-1"], when_idle=True)
+    assert set(fake(cluster).world.drained) == {"slinky-1"}

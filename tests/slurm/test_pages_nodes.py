@@ -37,7 +37,7 @@ def listed(client: Client, query: str = "") -> list[str]:
 def test_list_shows_both_names_state_use_and_reason(ops: Client) -> None:
     text = words(page(ops, NODES))
     assert "e2e_node_644 (slinky-3) draining Ready 2 / 8 16 / 192 0.1 / 2 TiB slinky 4131" in text
-    assert "fell off the bus, twice in ten minutes ops, 12 min ago" in text
+    assert "fell off the bus, twice in ten minutes by ops, 12 min ago" in text
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,35 @@ def test_drain_dialog_says_what_goes_on_and_asks_for_a_reason(ops: Client) -> No
 
 def test_reboot_dialog_says_what_ends_and_what_is_lost(ops: Client) -> None:
     text = words(page(ops, f"{NODES}reboot/?node=slinky-2"))
-    assert "Reboot now, ending 2 jobs" in text and "/dev/shm" in text and "Drain instead" in text
+    assert "Now, ending 2 jobs" in text and "When the jobs have ended" in text and "/dev/shm" in text
+
+
+def test_reboot_of_an_idle_node_offers_no_wait(ops: Client, seeded: Seed) -> None:
+    seeded.cluster.jobs.update(is_finished=True)
+    text = words(page(ops, f"{NODES}reboot/?node=slinky-2"))
+    assert "Reboot now" in text and "When the job" not in text
+
+
+@pytest.mark.parametrize(("when", "is_later"), [("idle", True), ("now", False), ("", False)])
+def test_reboot_comes_when_it_was_asked_to(
+    ops: Client, monkeypatch: pytest.MonkeyPatch, when: str, is_later: bool
+) -> None:
+    asked = []
+    monkeypatch.setattr(
+        operations, "reboot", lambda door, names, *, when_idle: asked.append((list(names), when_idle))
+    )
+    response = ops.post(f"{NODES}reboot/", {"node": "slinky-2", "when": when}, headers=IN_DIALOG)
+    assert response.status_code == 204 or response.headers["HX-Redirect"]
+    assert asked == [(["slinky-2"], is_later)]
+
+
+def test_rows_and_pages_say_who_keeps_a_node_out(ops: Client, seeded: Seed) -> None:
+    reason = "slurm-operator: Pod (research-lab/llama-3) is pending termination for scale-in"
+    seeded.cluster.nodes.filter(name="slinky-3").update(reason=reason, reason_by="slurm")
+    for path in (NODES, f"{NODES}slinky-3/", f"{NODES}resume/?node=slinky-3"):
+        text = words(page(ops, path))
+        assert "Scale-in: goes when its jobs have ended" in text and "by the operator" in text, path
+        assert "slurm-operator" not in text
 
 
 def test_draining_acts_and_returns_to_the_filtered_list(ops: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,11 +22,19 @@ from clusters.spec import ClusterSpec, from_json, to_json
 from console.errors import ConsoleError, Missing, Problem, Rejected, Unavailable
 from slurm.check import check_conf
 from slurm.client import Slurm
+from slurm.drains import RESTARTS
 from slurm.executors.local import LocalExecutor
 from slurm.observe import observe_slurm
 from slurm.provisioners.sandbox.apply import apply_files, good_files
 from slurm.provisioners.sandbox.cluster import SandboxCluster
 from slurm.provisioners.sandbox.daemons import specs_of
+from slurm.provisioners.sandbox.departures import (
+    are_to_restart,
+    continue_restarts,
+    judge_departure,
+    leaving,
+    make_way,
+)
 from slurm.provisioners.sandbox.epochs import epochs_of, raise_epochs
 from slurm.provisioners.sandbox.ghosts import ghosts_of, lay, mark_restarted
 from slurm.provisioners.sandbox.images import Image, Tree
@@ -38,12 +46,20 @@ from slurm.provisioners.sandbox.shadow import shadow_check
 from slurm.provisioners.sandbox.sight import (
     are_starting,
     drift_of,
+    is_back,
     machine_state_of,
     news_of,
     parts_of,
     unsettled,
 )
-from slurm.provisioners.sandbox.space import Keeping, command_prefix, keeping, reload_keeper, stop_keeper
+from slurm.provisioners.sandbox.space import (
+    Keeping,
+    command_prefix,
+    keeper_pid,
+    keeping,
+    reload_keeper,
+    stop_keeper,
+)
 from slurm.provisioners.sandbox.start import begin_cluster
 from slurm.provisioners.sandbox.tree import build_tree, cached_tree
 from slurm.readback import unlike
@@ -95,6 +111,8 @@ class Sandbox:
         if not good_files(self.home):
             self._remember(spec)
         gone = self._nodes_that_go(spec)
+        if not force and keeper_pid(self.home) and not make_way(self._slurm(), gone, spec.node_names, say):
+            return
         restart = bool(gone) and tree.release < (23, 11)
         try:
             apply_files(cluster, {"slurm.conf": conf.text}, say, restart=restart)
@@ -104,6 +122,9 @@ class Sandbox:
         self._remember(spec)
 
     def judge(self, spec: ClusterSpec) -> Judgement:
+        gone = self._nodes_that_go(spec)
+        if gone and keeping(self.home) and (departure := judge_departure(self._slurm(), gone)):
+            return departure
         good = good_files(self.home)
         if not good or good["slurm.conf"] != self.rendered(spec).text:
             return Judgement(Verdict.WAITING, "The controller does not run with these files yet.")
@@ -122,6 +143,8 @@ class Sandbox:
     def _slurm_judges(self, spec: ClusterSpec) -> Judgement:
         slurm = self._slurm()
         nodes = {node.name: node for node in slurm.nodes()}
+        if leaving(nodes.values(), spec.node_names):
+            return Judgement(Verdict.APPLY_AGAIN, "Nodes that stay are still drained to go.")
         missing = [n for n in spec.node_names if n not in nodes or nodes[n].state.base in LOST]
         # A node that was down before is no fault of this change; one that Slurm does not know yet is waited for.
         unseen = [name for name in missing if name not in nodes or not nodes[name].reason]
@@ -157,12 +180,13 @@ class Sandbox:
         seen = observe_slurm(self._slurm(), machines, machine_state_of(state))
         if ghosts_of(seen.jobs or (), self.home):
             parts = unsettled(parts, "Puts jobs that ended with their machines back into the queue.")
-        return replace(seen, parts=parts, drift=drift_of(self.home))
+        unfinished = are_to_restart(seen.nodes or ())
+        return replace(seen, parts=parts, drift=drift_of(self.home), unfinished=unfinished)
 
     def revive(self) -> tuple[str, ...]:
         spec, files = self._remembered(), good_files(self.home)
         if state := keeping(self.home):
-            return (*news_of(self.home, state), *self._lay_ghosts(state))
+            return (*news_of(self.home, state), *self._lay_ghosts(state), *self._go_on_restarting())
         if spec is None or not files:
             return ()
         begin_cluster(self._cluster(spec), files)
@@ -174,6 +198,15 @@ class Sandbox:
         with suppress(Unavailable):  # the controller is not up yet; the next tick asks again
             slurm = self._slurm()
             return lay(slurm, ghosts_of(slurm.jobs(), self.home))
+        return ()
+
+    def _go_on_restarting(self) -> tuple[str, ...]:
+        with suppress(Unavailable):  # the next tick asks again
+            return continue_restarts(
+                self._slurm(),
+                lambda node: self.restart(node, _silently),
+                lambda node: is_back(self.home, node),
+            )
         return ()
 
     def login(self) -> LoginEndpoint:
@@ -201,6 +234,10 @@ class Sandbox:
         daemons = names.get(part) or [f"slurmd-{node}" for node in nodes]
         if not daemons:
             raise Missing(f"{self.ref.name} has no {part}.")
+        if when_idle:
+            self._slurm().drain(nodes, RESTARTS)
+            say(f"{part} takes no new jobs and restarts when those on it have ended.")
+            return
         cluster = replace(self._cluster(spec), epochs=raise_epochs(self.home, *daemons))
         mark_restarted(self.home, nodes)
         write_daemons(cluster)
@@ -250,6 +287,10 @@ class Sandbox:
 
     def _slurm(self) -> Slurm:
         return Slurm(self.executor(), remember=self.ref.key)
+
+
+def _silently(text: str) -> None:
+    """For steps that are told in other words."""
 
 
 def _unbuilt(image: Image, spec: ClusterSpec) -> Tree:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from clusters.observation import Part, PartState
 from slurm.provisioners.sandbox.apply import APPLYING, good_files
+from slurm.provisioners.sandbox.epochs import epochs_of
 from slurm.provisioners.sandbox.keeper import replace_file
 from slurm.provisioners.sandbox.layout import COPIES, read_slurm_files
-from slurm.provisioners.sandbox.space import DaemonState, Keeping
+from slurm.provisioners.sandbox.space import DaemonState, Keeping, keeping
 
 KINDS = {
     "munged": "accounting",
@@ -55,6 +56,13 @@ def are_starting(state: Keeping, epochs: Mapping[str, int]) -> bool:
         for daemon in state.daemons
         if daemon.name.startswith("slurmd-")
     )
+
+
+def is_back(home: Path, node: str) -> bool:
+    """Whether the node's slurmd runs as the last restart wants it."""
+    name, state = f"slurmd-{node}", keeping(home)
+    daemon = state.daemon(name) if state else None
+    return daemon is not None and daemon.state == "up" and daemon.epoch >= epochs_of(home).get(name, 0)
 
 
 def machine_state_of(state: Keeping | None) -> Callable[[str], str]:

@@ -1,0 +1,74 @@
+"""Nodes that take no new jobs before something is done to them: those that leave, and those that restart once idle.
+
+What is begun stands in the reason that Slurm keeps with the node (`slurm.drains`), so a kill forgets nothing and
+resuming the node calls it off. A node that was drained for another reason keeps that one.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from clusters.observation import Judgement, NodeSeen, Verdict
+from clusters.provisioner import Say
+from console.errors import Unavailable
+from console.words import listed
+from slurm.client import Slurm
+from slurm.drains import LEAVES, RESTARTING, RESTARTS
+from slurm.leaving import jobs_on, wait_words
+
+
+def make_way(slurm: Slurm, going: Collection[str], staying: Collection[str], say: Say) -> bool:
+    """Drain the nodes that go, and let those that were to go and stay take jobs again. Whether nothing runs on those
+    that go any more. Raises Unavailable, but not when none goes: the new files may be what the controller needs."""
+    try:
+        nodes = slurm.nodes()
+    except Unavailable:
+        if going:
+            raise
+        return True
+    if kept := leaving(nodes, staying):
+        slurm.resume(kept)
+        say(f"Let {listed(kept)} take jobs again.")
+    if fresh := [node.name for node in nodes if node.name in going and not _is_drained(node)]:
+        slurm.drain(fresh, LEAVES)
+        say(f"No new jobs on {listed(fresh)}; what runs there goes on.")
+    return not going or not jobs_on(slurm.jobs(), going)
+
+
+def leaving(nodes: Iterable[NodeSeen], among: Collection[str]) -> list[str]:
+    return [node.name for node in nodes if node.name in among and node.reason == LEAVES]
+
+
+def judge_departure(slurm: Slurm, going: Sequence[str]) -> Judgement | None:
+    """How the nodes that go stand; None while they were not drained. Raises Unavailable."""
+    if not all(_is_drained(node) for node in slurm.nodes() if node.name in going):
+        return None
+    if jobs := jobs_on(slurm.jobs(), going):
+        return Judgement(Verdict.WAITING, wait_words(going, jobs), patient=True)
+    return Judgement(Verdict.APPLY_AGAIN, f"Nothing runs on {listed(list(going))} any more.")
+
+
+def are_to_restart(nodes: Iterable[NodeSeen]) -> bool:
+    return any(node.reason in (RESTARTS, RESTARTING) for node in nodes)
+
+
+def continue_restarts(
+    slurm: Slurm, restart: Callable[[str], None], is_back: Callable[[str], bool]
+) -> tuple[str, ...]:
+    """The next step of each restart that waits, as sentences. Killed in between, a node restarts twice."""
+    nodes = slurm.nodes()
+    if not are_to_restart(nodes):
+        return ()
+    busy = {node.name for node in nodes if jobs_on(slurm.jobs(), (node.name,))}
+    said = []
+    for node in nodes:
+        if node.reason == RESTARTS and node.name not in busy:
+            restart(node.name)
+            slurm.drain([node.name], RESTARTING)
+            said.append(f"{node.name} restarts: nothing runs on it any more.")
+        elif node.reason == RESTARTING and is_back(node.name) and "NOT_RESPONDING" not in node.state.flags:
+            slurm.resume([node.name])
+            said.append(f"{node.name} has restarted and takes jobs again.")
+    return tuple(said)
+
+
+def _is_drained(node: NodeSeen) -> bool:
+    return "DRAIN" in node.state.flags
