@@ -20,7 +20,7 @@ KEEP = ("get", "list", "watch", "create", "patch", "delete")
 @dataclass(frozen=True)
 class Right:
     """Verbs on one resource; `part` is a subresource. `everywhere` resources lie in no namespace, or are looked at in
-    all. `optional` ones only make a page say more."""
+    all. `optional` ones only let the console do or say more."""
 
     plural: str
     verbs: tuple[str, ...]
@@ -143,8 +143,14 @@ def _with_settings(right: Right, settings: RegionSettings) -> Right:
 
 
 def _by_settings(settings: RegionSettings) -> Iterator[Right]:
-    if settings.login_by is LoginBy.PORT_FORWARD:
-        yield Right("pods", ("get", "create"), "terminals, through the API server", part="portforward")
+    """Through the API server where that was chosen, and else while a login node has no address yet."""
+    yield Right(
+        "pods",
+        ("get", "create"),
+        "terminals, through the API server",
+        part="portforward",
+        optional=settings.login_by is not LoginBy.PORT_FORWARD,
+    )
 
 
 def _rule_lines(settings: RegionSettings) -> Iterator[str]:

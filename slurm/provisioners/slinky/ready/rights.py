@@ -28,9 +28,8 @@ def rights_finding(answers: Mapping[Ask, bool | None], inside: Sequence[str]) ->
         hint = f"Bind the role there before the team creates its first cluster. {_HINT}"
         return Finding("permissions", "Permissions", State.WARN, sentence, hint, details, apply)
     if refused:
-        sentence = (
-            f"All that are needed are there; {listed([str(ask) for ask in refused], most=3)} would say more."
-        )
+        without = listed([str(ask) for ask in refused], most=3)
+        sentence = f"All that are needed are there. Without {without} the console does less."
         return Finding("permissions", "Permissions", State.OK, sentence, "", details)
     return Finding("permissions", "Permissions", State.OK, f"All {len(answers)} are there.", "", details)
 

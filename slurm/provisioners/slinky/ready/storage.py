@@ -70,15 +70,17 @@ def shared_finding(classes: Sequence[Thing]) -> Finding:
     )
     shared = [name for name, is_shared in known.items() if is_shared]
     if shared:
-        return Finding(key, title, State.OK, f"{listed(shared)} can.", "", details)
+        return Finding(
+            key, title, State.OK, f"{listed(shared)} can be mounted by many machines at once.", "", details
+        )
     unclear = [name for name, is_shared in known.items() if is_shared is None]
     if unclear:
         return Finding(
             key,
             title,
             State.UNKNOWN,
-            f"Whether {listed(unclear)} can is not to be seen from outside.",
-            "If you know that one can (ReadWriteMany), mark it yourself; false says that it cannot.",
+            f"Whether many machines can mount {listed(unclear)} at once is not to be seen from outside.",
+            "If you know that they can (ReadWriteMany), mark it yourself; false says that they cannot.",
             details,
             tuple(f"kubectl annotate storageclass {name} {SHARED}=true" for name in unclear[:3]),
         )
@@ -86,7 +88,9 @@ def shared_finding(classes: Sequence[Thing]) -> Finding:
         key,
         title,
         State.WARN,
-        "No storage class can." if classes else "There is no storage class at all.",
+        "No storage class can be mounted by many machines at once."
+        if classes
+        else "There is no storage class at all.",
         "Clusters work, but homes and data are not shared by their nodes. Add NFS, CephFS or the like.",
         details,
     )
