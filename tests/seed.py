@@ -202,7 +202,7 @@ def _nodes(cluster: Cluster) -> None:
         ("cpu-workers", 0, "e2e_node_713", "idle", "ok", "Ready", 0, 0, 0, "", "", None),
         (
             *("cpu-workers", 1, "e2e_node_714", "down*", "down", "NotReady", 0, 0, 0),
-            *("Not responding", "slurmctld", now - timedelta(minutes=3)),
+            *("Not responding", "slurm", now - timedelta(minutes=3)),
         ),
     ]
     for group, ordinal, machine, state, health, ready, cpus, gpus, tib, reason, by, at in rows:

@@ -253,9 +253,10 @@ class Kube:
             # The items of a list do not say what they are.
             kind = {"apiVersion": place.kind.api_version, "kind": place.kind.name}
             items += ({**kind, **item} for item in page.get("items") or ())
-            more = page["metadata"].get("continue", "")
+            metadata = page.get("metadata") or {}
+            more = metadata.get("continue", "")
             if not more:
-                return Listed(tuple(items), page["metadata"].get("resourceVersion", ""))
+                return Listed(tuple(items), metadata.get("resourceVersion", ""))
 
     def _do(
         self,

@@ -102,7 +102,7 @@ class _Run:
             return 0
         causes = (status.get("details") or {}).get("causes") or ()
         for cause in causes:
-            if cause.get("reason") == "ExitCode":
+            if cause.get("reason") == "ExitCode" and str(cause.get("message")).isdigit():
                 return int(cause["message"])
         message = str(status.get("message", ""))
         if found := _EXIT.search(message):

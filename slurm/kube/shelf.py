@@ -1,7 +1,7 @@
 """The objects of one kind as last seen, by namespace and name. Safe for threads; holds no more than is read.
 
-What takes memory and is never looked at is cut off before it is kept: a pod of the API is some 40 kB in Python, what is
-left of it here about 6 kB.
+What takes memory and is never looked at is cut off before it is kept: a worker pod as the API gives it takes 28 kB
+here, what is left of it 11 kB.
 """
 
 import threading

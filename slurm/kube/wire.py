@@ -1,6 +1,6 @@
 """HTTP and TLS to one API server: bytes out, bytes or ConsoleErrors in. Used by `slurm.kube.client` only.
 
-The vendor's generated models and its kubeconfig loader are not used: the models cost a process 30 MB and a second, and
+The vendor's generated models and its kubeconfig loader are not used: the models cost a process 20 MB and a second, and
 the loader writes keys to temporary files. Its REST client speaks, with a TLS context of our own, because that client
 takes keys by file name only. Nothing here follows a redirect, obeys `https_proxy` or logs a header.
 """

@@ -5,9 +5,13 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.utils import timezone
 from playwright.sync_api import Browser, Page
 
+from clusters.finding import Finding, State, as_stored
+from clusters.models import Region
 from console import events
+from console.models import User
 from console.tokens import make_token
 from tests.browser.conftest import PHONE, WIDE, Console, session_of
 
@@ -51,7 +55,21 @@ PAGES = (
     "/t/research/jobs/",
     "/t/research/nodes/",
     "/t/research/c/nothing/",
+    "/regions/",
+    "/regions/new/",
+    "/regions/new/?provisioner=slinky",
+    "/regions/lab/",
+    "/regions/lab/settings/",
+    "/regions/lab/credentials/",
+    "/regions/lab/standing/",
     "/sign-in/",
+)
+# Of a region that lacks something, with all that a finding can carry.
+FOUND = (
+    Finding("api", "API server", State.OK, "It answers."),
+    Finding("gpus", "GPUs", State.WARN, "None is free.", "Wait.", ("a: 0 of 8",), ("kubectl get nodes",)),
+    Finding("images", "Images", State.UNKNOWN, "Not run here yet."),
+    Finding("rights", "Permissions", State.BAD, "1 is missing.", "Apply the role."),
 )
 Look = Callable[..., Page]
 
@@ -85,6 +103,8 @@ def test_pages_have_no_serious_finding(
         detail={"reason": "XID 79"}, address="192.0.2.7",
     )  # fmt: skip
     make_token(made.users["ada"], "nightly training")
+    Region.objects.filter(slug="lab").update(readiness=as_stored(FOUND), readiness_at=timezone.now())
+    User.objects.filter(username="ada").update(is_staff=True)
     page = context.new_page()
     wrong: list[str] = []
     for path in PAGES:

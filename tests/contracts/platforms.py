@@ -37,6 +37,7 @@ class Platform:
     deadly_line: str
     # Whether what died is started again by somebody else than the console.
     heals_itself = False
+    settles_within_s = SETTLE_S
 
     def __init__(self, provisioner: Provisioner) -> None:
         self.provisioner = provisioner
@@ -53,7 +54,7 @@ class Platform:
         self.settle(spec)
 
     def settle(self, spec: ClusterSpec) -> None:
-        give_up = time.monotonic() + SETTLE_S
+        give_up = time.monotonic() + self.settles_within_s
         while (judgement := self.provisioner.judge(spec)).verdict is not Verdict.DONE:
             assert time.monotonic() < give_up, judgement.why
             if judgement.verdict is Verdict.APPLY_AGAIN:
@@ -66,7 +67,7 @@ class Platform:
             self.apply(spec)
         except Rejected as refused:
             return refused.message
-        give_up = time.monotonic() + SETTLE_S
+        give_up = time.monotonic() + self.settles_within_s
         while (judgement := self.provisioner.judge(spec)).verdict is not Verdict.HOPELESS:
             assert time.monotonic() < give_up, judgement.why
             if judgement.verdict is Verdict.APPLY_AGAIN:

@@ -9,7 +9,7 @@ import pytest
 from clusters.observation import PartState, Verdict
 from clusters.provisioner import Provisioner
 from clusters.spec import NodeGroup, PartitionSpec
-from console.errors import Rejected, Unavailable
+from console.errors import Unavailable
 from tests.clusters.polling import until
 from tests.contracts.platforms import GPU, SPEC, Platform, with_partition
 

@@ -10,8 +10,10 @@ from functools import cached_property
 from clusters.ref import ClusterRef
 from slurm.kube.client import Kube
 from slurm.kube.kinds import NAMESPACE
+from slurm.kube.mirror import Mirror
 from slurm.provisioners.sandbox.space import keeper_pid
 from slurm.provisioners.slinky.adapter import Slinky
+from slurm.provisioners.slinky.region_mirror import WANTED
 from slurm.provisioners.slinky.site import Site
 from tests.contracts.platforms import Platform
 from tests.kube.double.operator import Double
@@ -29,6 +31,13 @@ class RigSite(Site):
     @cached_property
     def kube(self) -> Kube:  # type: ignore[override]
         return self.client
+
+    @cached_property
+    def mirror(self) -> Mirror:  # type: ignore[override]
+        """One for each adapter; it stops by itself when it is not read any more."""
+        made = Mirror(self.client, WANTED, lambda namespace: namespace == self.names.namespace)
+        made.start()
+        return made
 
 
 def slinky_on(kube: Kube, prefix: str, key: str = "ccontract0001", **config: object) -> Slinky:
@@ -54,6 +63,8 @@ class SlinkyPlatform(Platform):
     # The catalogue takes any plugin name here; Slurm's own commands end of it when they read the file.
     deadly_line = "PrologFlags=NoSuchFlag"
     heals_itself = True
+    # A whole cluster of daemons, its operator and an API server share one machine's processors.
+    settles_within_s = 180.0
 
     def __init__(self, provisioner: Slinky, double: Double) -> None:
         super().__init__(provisioner)

@@ -11,6 +11,7 @@ from tests.contracts.test_provisioner import *  # noqa: F403
 from tests.kube.clusters import SlinkyPlatform, remove_namespace, slinky_on
 from tests.kube.double.fixture import double  # noqa: F401
 from tests.kube.double.operator import Double
+from tests.kube.rig.admin import Admin, slinky_crds
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -21,8 +22,14 @@ def prefix() -> str:
 
 
 @pytest.fixture(scope="module")
-def platform(kube: Kube, double: Double, prefix: str) -> Iterator[SlinkyPlatform]:  # noqa: F811
+def platform(
+    kubernetes: Admin,
+    kube: Kube,
+    double: Double,  # noqa: F811
+    prefix: str,
+) -> Iterator[SlinkyPlatform]:
     """A cluster that any test may make into what it needs; it ends with the suite."""
+    kubernetes.install(slinky_crds())
     adapter = slinky_on(kube, prefix)
     double.mind(adapter.site.names.namespace)
     yield SlinkyPlatform(adapter, double)
@@ -32,6 +39,7 @@ def platform(kube: Kube, double: Double, prefix: str) -> Iterator[SlinkyPlatform
 
 
 @pytest.fixture
-def nothing(kube: Kube, prefix: str) -> Provisioner:
+def nothing(kubernetes: Admin, kube: Kube, prefix: str) -> Provisioner:
     """A cluster that never was."""
+    kubernetes.install(slinky_crds())
     return slinky_on(kube, prefix, "ccontract9999")

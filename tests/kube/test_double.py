@@ -222,6 +222,25 @@ def test_a_good_file_is_in_force_within_seconds(world: World) -> None:
     world.until("no partition", lambda: "own" not in world.slurm("sinfo", "-h", "-o", "%R"), 15.0)
 
 
+def test_without_in_place_a_new_file_starts_a_new_pod_whatever_is_in_it(world: World) -> None:
+    world.patch(CONTROLLER, "demo", {"spec": {"inplaceReconfigure": False}})
+    world.until(
+        "no side container",
+        lambda: all(side_containers(pod) == ["logfile"] for pod in world.pods("controller")),
+    )
+    world.until("it answers", world.states)
+    before = set(world.uids("controller").values())
+    world.patch(CONTROLLER, "demo", {"spec": {"extraConf": EXTRA_CONF + "FooBar=1\n"}})
+    world.until(
+        "a new pod", lambda: world.uids("controller") and not before & set(world.uids("controller").values())
+    )
+    world.until("it crash-loops", lambda: crashing(world))
+    world.patch(CONTROLLER, "demo", {"spec": {"extraConf": EXTRA_CONF, "inplaceReconfigure": True}})
+    world.until(
+        "it is well again", lambda: world.states() and all(is_ready(pod) for pod in world.pods("controller"))
+    )
+
+
 # What is broken
 
 
@@ -286,9 +305,17 @@ def conditions(pod: object) -> set[str]:
     return {each["type"] for each in found if each["status"] == "True"}
 
 
+def side_containers(pod: Thing) -> list[str]:
+    return [each["name"] for each in pod["spec"]["initContainers"]]
+
+
 def waiting(pod: object) -> str:
-    state = pod["status"]["containerStatuses"][0]["state"]  # type: ignore[index]
+    state = (pod["status"].get("containerStatuses") or [{"state": {}}])[0]["state"]  # type: ignore[index]
     return str(state.get("waiting", {}).get("reason", ""))
+
+
+def crashing(world: World) -> bool:
+    return any(waiting(pod) == "CrashLoopBackOff" for pod in world.pods("controller"))
 
 
 def keys(world: World) -> str:

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import socket
 import time
+from pathlib import Path
 
 import asyncssh
 import pytest
@@ -190,6 +191,21 @@ def test_a_controller_can_be_made_to_crash(world: World) -> None:
         world.until("it crash-loops", lambda: waiting(world.pod("controller")) == "CrashLoopBackOff")
     world.until("it is ready", lambda: is_ready(world.pod("controller")))
     world.until("it answers", world.states)
+
+
+def test_without_daemons_pods_are_scaled_alone(kubernetes: Admin, kubeconfig: str, tmp_path: Path) -> None:
+    namespace = kubernetes.add_namespace("double")
+    try:
+        with Double(kubeconfig, tmp_path, tree=None, namespaces=[namespace]) as double:
+            world = World(double, kubeconfig, namespace, "paper")
+            for each in demo(namespace, "paper", gpus=3):
+                world.api.create(each)
+            world.until("three idle", lambda: (world.node_set().get("status") or {}).get("slurmIdle") == 3)
+            world.scale(2)
+            world.until("the highest goes", lambda: world.workers() == ["paper-slinky-0", "paper-slinky-1"])
+            assert not list(tmp_path.glob("rooms/*"))
+    finally:
+        kubernetes.delete_namespace(namespace)
 
 
 def test_a_claim_that_nobody_provides_keeps_the_controller_pending(

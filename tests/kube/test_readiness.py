@@ -17,7 +17,7 @@ from clusters.platform import Platform
 from console import secrets
 from slurm.kube.access import read_kubeconfig
 from slurm.kube.client import Kube
-from slurm.kube.kinds import NODE
+from slurm.kube.kinds import NAMESPACE, NODE
 from slurm.provisioners.slinky.permissions import cluster_role, documents
 from slurm.provisioners.slinky.ready import machines
 from slurm.provisioners.slinky.region import RegionSettings
@@ -199,32 +199,31 @@ def test_shared_storage_is_believed_when_an_administrator_says_so(region: Region
         rig.api.merge(path, {"metadata": {"annotations": {"quarterdeck.dev/read-write-many": None}}})
 
 
-NODES, PODS, LIMIT_S = 500, 3000, 20
+# The limit is half of what a page waits for; on a quiet machine it takes a few seconds.
+NODES, PODS, LIMIT_S = 500, 3000, 45
 
 
+@pytest.mark.timeout(900)
 def test_many_machines_and_pods_of_others_are_counted_in_time(region: Region, rig: Rig) -> None:
-    """Nobody simulates these nodes: what is measured is our reading of them."""
-    kube = Kube(read_kubeconfig(rig.api.kubeconfig))
+    """Nobody simulates these nodes: what is measured is our reading of them. Making them takes a minute or more."""
+    kube = Kube(read_kubeconfig(rig.api.kubeconfig), timeout_s=60)
     namespace = rig.add_namespace("foreign")
     before = seen(region, rig.api.kubeconfig)["gpus"]
-    nodes = [_foreign_node(number) for number in range(NODES)]
-    pods = [_foreign_pod(number, namespace) for number in range(PODS)]
-    try:
-        with ThreadPoolExecutor(8) as pool:
-            list(pool.map(kube.create, nodes))
-            list(
-                pool.map(lambda node: kube.patch_status(NODE, node["metadata"]["name"], "", _roomy()), nodes)
-            )
-            list(pool.map(kube.create, pods))
-        began = time.monotonic()
-        found = seen(region, rig.api.kubeconfig)
-        took_s = time.monotonic() - began
-        print(f"readiness beside {NODES} machines and {PODS} pods of others: {took_s:.1f} s")
-        assert took_s < LIMIT_S
-        assert _free(found["gpus"]) - _free(before) == NODES * 8 - PODS
-    finally:
-        rig.api.delete("/api/v1/nodes?labelSelector=foreign%3Dyes")
-        rig.delete_namespace(namespace)
+    names = [f"foreign-{number:03d}" for number in range(NODES)]
+    with ThreadPoolExecutor(8) as pool:
+        try:
+            list(pool.map(lambda name: kube.create(_foreign_node(name)), names))
+            list(pool.map(lambda name: kube.patch_status(NODE, name, "", _roomy()), names))
+            list(pool.map(lambda number: kube.create(_foreign_pod(number, namespace)), range(PODS)))
+            began = time.monotonic()
+            found = seen(region, rig.api.kubeconfig)
+            took_s = time.monotonic() - began
+            print(f"readiness beside {NODES} machines and {PODS} pods of others: {took_s:.1f} s")
+            assert took_s < LIMIT_S
+            assert _free(found["gpus"]) - _free(before) == NODES * 8 - PODS
+        finally:
+            list(pool.map(lambda name: kube.delete(NODE, name), names))
+            kube.delete(NAMESPACE, namespace)  # its controller and the pods' collector take their time for the rest
 
 
 def _free(finding: Finding) -> int:
@@ -233,9 +232,8 @@ def _free(finding: Finding) -> int:
     return int(words[words.index("are") - 1]) if "are" in words else 0
 
 
-def _foreign_node(number: int) -> things.Thing:
-    about = {"name": f"foreign-{number:03d}", "labels": {"foreign": "yes"}}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": about}
+def _foreign_node(name: str) -> things.Thing:
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
 
 
 def _roomy() -> things.Thing:
@@ -254,8 +252,8 @@ def _foreign_pod(number: int, namespace: str) -> things.Thing:
 
 def test_the_machines_of_a_large_region_are_read_quickly() -> None:
     """The pure part alone, at ten times that size."""
-    nodes = [{**_foreign_node(number), **_roomy()} for number in range(NODES * 10)]
+    nodes = [{**_foreign_node(f"foreign-{number:03d}"), **_roomy()} for number in range(NODES * 10)]
     pods = [_foreign_pod(number, "x") for number in range(PODS * 10)]
-    began = time.monotonic()
+    began = time.process_time()
     found = machines.machines_of(nodes, pods, RegionSettings())
-    assert len(found) == NODES * 10 and time.monotonic() - began < 5
+    assert len(found) == NODES * 10 and time.process_time() - began < 5

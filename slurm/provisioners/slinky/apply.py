@@ -19,19 +19,13 @@ from slurm.kube.kinds import CONTROLLER, NAMESPACE, NODE_SET, POD, SECRET, Thing
 from slurm.provisioners.slinky.conflicts import settle
 from slurm.provisioners.slinky.drift import note_of
 from slurm.provisioners.slinky.likeness import unlike
+from slurm.provisioners.slinky.look import NUDGE, Look, must_nudge, must_renew_controller, nudge_of
 from slurm.provisioners.slinky.pods import DELETION_COST, name_of
 from slurm.provisioners.slinky.region import DATABASE_PASSWORD, DatabaseKind
 from slurm.provisioners.slinky.secrets import secret_objects
 from slurm.provisioners.slinky.site import Site, look_at, round_of
 from slurm.provisioners.slinky.stages import LEAVING
-from slurm.provisioners.slinky.verdict import (
-    NUDGE,
-    Look,
-    jobs_of,
-    must_nudge,
-    must_renew_controller,
-    nudge_of,
-)
+from slurm.provisioners.slinky.waits import jobs_of
 
 # The admission webhook looks for ConfigMaps in a cache that may be a moment behind (slurm-operator 1.2).
 WEBHOOK_LAG_S = 1.0

@@ -21,18 +21,19 @@ from slurm.provisioners.slinky.design import Design
 from slurm.provisioners.slinky.events import warnings_in
 from slurm.provisioners.slinky.hearing import read_running
 from slurm.provisioners.slinky.likeness import unlike
+from slurm.provisioners.slinky.look import Look, must_nudge
 from slurm.provisioners.slinky.names import Names, names_of
 from slurm.provisioners.slinky.order import Round, forgot_its_nodes, next_round
 from slurm.provisioners.slinky.pods import Worker, is_ready, name_of
 from slurm.provisioners.slinky.region import RegionSettings, settings_of
 from slurm.provisioners.slinky.region_kube import kube_of
+from slurm.provisioners.slinky.region_mirror import mirror_of
 from slurm.provisioners.slinky.render import render
 from slurm.provisioners.slinky.restarts import restarts_in
 from slurm.provisioners.slinky.running import Running, Silence, hosts_in, named_nodes
-from slurm.provisioners.slinky.scene import Scene, read_scene
+from slurm.provisioners.slinky.scene import Reads, Scene, read_scene
 from slurm.provisioners.slinky.sight import controller_problem
 from slurm.provisioners.slinky.stages import Stage, Standing, coming, stage_of
-from slurm.provisioners.slinky.verdict import Look, must_nudge
 
 LOG_LINES = 40
 
@@ -65,9 +66,13 @@ class Site:
         """As it is now: a dozen requests."""
         return read_scene(self.kube, self.names)
 
+    @property
+    def mirror(self) -> Reads:
+        return mirror_of(self.ref.region_slug, self.settings)
+
     def sight(self) -> Scene:
-        """As it was a moment ago."""
-        return self.scene()
+        """As it was a moment ago: no request, however often it is asked."""
+        return read_scene(self.mirror, self.names)
 
     def log(self) -> tuple[str, ...]:
         """The controller's last lines, of its run before this one too; empty where they cannot be had."""

@@ -4,20 +4,16 @@ The checks stand in the order of a change: what can never become good, what the 
 is waited for, each with its reason in words. Nothing here believes that something written is something done.
 """
 
-import hashlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Callable
+from datetime import timedelta
 
-from clusters.hostlist import expand
-from clusters.observation import JobSeen, Judgement, NodeSeen, PartState, Verdict
-from clusters.spec import ClusterSpec
+from clusters.observation import Judgement, NodeSeen, PartState, Verdict
 from slurm.kube.kinds import Thing
 from slurm.provisioners.slinky.crash import Crash, crash_words
-from slurm.provisioners.slinky.events import Warned, first_about, frozen_at
+from slurm.provisioners.slinky.events import first_about, frozen_at
+from slurm.provisioners.slinky.look import Look, operator_has_conf
 from slurm.provisioners.slinky.pods import (
     IMAGE_REASONS,
-    Worker,
     annotations,
     name_of,
     parse_moment,
@@ -25,59 +21,19 @@ from slurm.provisioners.slinky.pods import (
     waiting_reason,
     words_for,
 )
-from slurm.provisioners.slinky.running import NOT_THERE, Running, Silence, our_block, unlike_written
+from slurm.provisioners.slinky.running import NOT_THERE, Silence, our_block, unlike_written
 from slurm.provisioners.slinky.scene import Scene, generation_seen
 from slurm.provisioners.slinky.sight import FROZEN, SERVICES, is_frozen, owner_of, parts_of
 from slurm.provisioners.slinky.stages import (
     OPERATORS_DRAIN,
-    Stage,
-    Standing,
     coming,
     staying_too_long,
 )
+from slurm.provisioners.slinky.waits import jobs_on, listed, until_jobs_ended
 
 PULL_FOR = timedelta(seconds=90)
-MOST_NAMED = 6
 LOST = frozenset({"UNKNOWN", "DOWN", "FUTURE"})
-NUDGE = "quarterdeck.dev/slurm-conf"
 IDLE_OPERATOR = "Is slurm-operator running in this region?"
-
-
-@dataclass(frozen=True)
-class Look:
-    """Everything that a verdict goes by.
-
-    `crash` and `log` are how the controller last ended and its last words, if it is down; `heard` is what it was asked,
-    or why it could not be. `due` is what an apply would write now, as sentences; `held` is
-    what must happen before the rest may be written.
-    """
-
-    spec: ClusterSpec
-    scene: Scene
-    standing: Standing
-    stage: Stage
-    crash: Crash | None
-    log: tuple[str, ...]
-    heard: Running | Silence
-    warned: tuple[Warned, ...]
-    now: datetime
-    due: tuple[str, ...] = ()
-    held: str = ""
-
-    @property
-    def running(self) -> Running | None:
-        return self.heard if isinstance(self.heard, Running) else None
-
-    @property
-    def told(self) -> tuple[Warned, ...]:
-        """The warnings without those of a silent REST service that answers again."""
-        is_over = not is_frozen(self.scene, self.warned)
-        return tuple(warning for warning in self.warned if not (is_over and frozen_at([warning])))
-
-    @property
-    def written(self) -> str:
-        """The configuration that was asked for, as it stands in the Controller."""
-        return str(self.scene.controller["spec"].get("extraConf") or "") if self.scene.controller else ""
 
 
 def verdict_of(look: Look) -> Judgement:
@@ -92,7 +48,7 @@ def _absent(look: Look) -> Judgement | None:
 
 def _crashed(look: Look) -> Judgement | None:
     crash = look.crash
-    if crash is None or look.standing.is_blank or not _operator_has_conf(look):
+    if crash is None or look.standing.is_blank or not operator_has_conf(look):
         return None
     if not crash.by_this_file:
         return _again(
@@ -100,17 +56,6 @@ def _crashed(look: Look) -> Judgement | None:
         )
     words = crash_words(look.log, look.written, crash)
     return Judgement(Verdict.HOPELESS, words) if words else None
-
-
-def must_renew_controller(look: Look) -> bool:
-    """Whether the controller's pod is to be made anew: it hangs in a crash that is not its present file's."""
-    return look.crash is not None and not look.crash.by_this_file and _operator_has_conf(look)
-
-
-def _operator_has_conf(look: Look) -> bool:
-    """Whether the operator has written what the Controller asks for into the ConfigMap."""
-    data = (look.scene.running_conf or {}).get("data") or {}
-    return our_block(str(data.get("slurm.conf", ""))) == our_block(look.written)
 
 
 def _unreadable(look: Look) -> Judgement | None:
@@ -121,20 +66,6 @@ def _unreadable(look: Look) -> Judgement | None:
     if our_block(look.heard.conf) != our_block(look.written):
         return None
     return Judgement(Verdict.HOPELESS, crash_words(look.heard.fatal, look.written, Crash(1, True)))
-
-
-def must_nudge(look: Look) -> bool:
-    """Whether the controller's pod is to be told to fetch its file, once for each: a kubelet looks at the volumes of a
-    pod at once when the pod's annotations change, otherwise once a minute or two (kubernetes.io, ConfigMap)."""
-    pod = look.scene.controller_pod
-    if pod is None or not look.heard.conf or not _operator_has_conf(look):
-        return False
-    is_there = our_block(look.heard.conf) == our_block(look.written)
-    return not is_there and annotations(pod).get(NUDGE) != nudge_of(look)
-
-
-def nudge_of(look: Look) -> str:
-    return hashlib.sha256(look.written.encode()).hexdigest()[:16]
 
 
 def _unpullable(look: Look) -> Judgement | None:
@@ -217,7 +148,7 @@ def _registered(look: Look) -> Judgement | None:
     if not new:
         return None
     said = _idle(look) or next((words for name in new if (words := _why_not_there(look, name))), "")
-    return _waiting(f"Waiting for {_listed(new)} to register with the controller. {said}".strip())
+    return _waiting(f"Waiting for {listed(new)} to register with the controller. {said}".strip())
 
 
 def _idle(look: Look) -> str:
@@ -244,39 +175,10 @@ def _gone(look: Look) -> Judgement | None:
     if not staying:
         return None
     names = [worker.slurm for worker in staying]
-    jobs = _jobs_on(look.running, names)
+    jobs = jobs_on(look.running, names)
     if jobs:
-        return Judgement(Verdict.WAITING, _waits_for_jobs(names, jobs, staying), patient=True)
-    return _waiting(f"Waiting for {_listed(names)} to go. {_idle(look)}".strip())
-
-
-def _jobs_on(running: Running | None, names: list[str]) -> list[JobSeen]:
-    if running is None:
-        return []
-    on = {job for node in names for job in jobs_of(running.jobs, node)}
-    return sorted(on, key=lambda job: job.job_id)
-
-
-def jobs_of(jobs: tuple[JobSeen, ...], node: str) -> Iterator[JobSeen]:
-    """Those that hold the node now."""
-    for job in jobs:
-        if job.state in ("RUNNING", "COMPLETING", "SUSPENDED") and job.nodes and node in expand(job.nodes):
-            yield job
-
-
-def _waits_for_jobs(names: list[str], jobs: list[JobSeen], workers: tuple[Worker, ...]) -> str:
-    listed = ", ".join(f"{job.job_id} ({job.user})" for job in jobs[:MOST_NAMED])
-    more = f" and {len(jobs) - MOST_NAMED} more" if len(jobs) > MOST_NAMED else ""
-    what = "job" if len(jobs) == 1 else "jobs"
-    return f"{_listed(names)} goes when its {what} {listed}{more} ended. {_until(jobs, workers)}"
-
-
-def _until(jobs: list[JobSeen], workers: tuple[Worker, ...]) -> str:
-    """The operator notes the latest end on the pod; Slurm gives jobs without a limit one in a year's time."""
-    if any(job.limit_s is None for job in jobs):
-        return "There is no time limit."
-    ends = [worker.deadline for worker in workers if worker.deadline] or [j.end_at for j in jobs if j.end_at]
-    return f"At the latest that is at {max(ends):%Y-%m-%d %H:%M} UTC." if ends else ""
+        return Judgement(Verdict.WAITING, until_jobs_ended(names, jobs, staying), patient=True)
+    return _waiting(f"Waiting for {listed(names)} to go. {_idle(look)}".strip())
 
 
 def _rolled_out(look: Look) -> Judgement | None:
@@ -288,9 +190,9 @@ def _rolled_out(look: Look) -> Judgement | None:
         wanted = int(node_set["spec"].get("replicas", 1))
         updated, ready = (int(status.get(key) or 0) for key in ("updatedReplicas", "availableReplicas"))
         if updated < wanted and (busy := _busy_old(look, node_set)):
-            jobs = _jobs_on(look.running, busy)
+            jobs = jobs_on(look.running, busy)
             return Judgement(
-                Verdict.WAITING, f"{_listed(busy)}: its pod is renewed when {len(jobs)} jobs ended.", True
+                Verdict.WAITING, f"{listed(busy)}: its pod is renewed when {len(jobs)} jobs ended.", True
             )
         if updated < wanted or ready < wanted:
             return _waiting(
@@ -320,7 +222,7 @@ def _fit(look: Look) -> Judgement | None:
     """A node that was down before is no fault of this change; one that only just came is waited for."""
     wanted = set(look.spec.node_names)
     lost = [node.name for node in look.standing.nodes or () if node.name in wanted and _is_lost(node)]
-    return _waiting(f"Waiting for {_listed(lost)} to answer the controller.") if lost else None
+    return _waiting(f"Waiting for {listed(lost)} to answer the controller.") if lost else None
 
 
 def _is_lost(node: NodeSeen) -> bool:
@@ -358,11 +260,6 @@ def _waiting(why: str) -> Judgement:
 
 def _again(why: str) -> Judgement:
     return Judgement(Verdict.APPLY_AGAIN, why)
-
-
-def _listed(names: list[str] | tuple[str, ...]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"{', '.join(names[:MOST_NAMED])}{more}"
 
 
 def _capital(text: str) -> str:

@@ -190,8 +190,8 @@ class _Behind:
         wanted = scene.wanted()
         if not wanted.files.get("slurm.conf"):
             return
-        self.room.settle(wanted)
         self.sidecar.look(wanted)
+        self.room.settle(wanted)
         self.log.catch_up()
         state = self.room.state()
         for pod in scene.pods:

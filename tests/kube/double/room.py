@@ -80,7 +80,8 @@ class Room:
         self._workers: dict[str, str] = {}
         self._leaving: set[str] = set()
         self._login: Login | None = None
-        # How often slurmctld was started again by `kick`.
+        self._controller = ""
+        # How often slurmctld was started again by `kick` in its present pod.
         self.kicks = 0
         self._written = ""
 
@@ -127,6 +128,8 @@ class Room:
         if not wanted.controller and not wanted.accounting and keeper_pid(self.home) is None:
             return
         self._see_off(self._gone(wanted.workers) - wanted.lost, wanted)
+        if wanted.controller != self._controller:
+            self._controller, self.kicks = wanted.controller, 0
         if wanted.login and (self._login is None or self._login.uid != wanted.login.uid):
             self._login = wanted.login
         if keeper_pid(self.home) is None:

@@ -156,16 +156,13 @@ class Scene:
         return files
 
     def _workers(self) -> Iterator[Worker]:
-        sets = {each["metadata"]["uid"]: each for each in self.node_sets}
         for pod in self.running("worker"):
-            owners = pod["metadata"].get("ownerReferences") or ()
-            node_set = next((sets[ref["uid"]] for ref in owners if ref["uid"] in sets), None)
             host = workers.host_name(pod)
-            if node_set and not self.switches.is_unregistered(host):
-                cpus, memory = workers.sizes(node_set)
+            if not self.switches.is_unregistered(host):
                 # As the pod was made with, not as the NodeSet is now.
                 conf = _argument(pod, "--conf").strip("'")
-                yield Worker(host, str(pod["metadata"]["uid"]), conf, cpus, memory)
+                cpus, memory_mib = (int(_variable(pod, name)) for name in ("POD_CPUS", "POD_MEMORY"))
+                yield Worker(host, str(pod["metadata"]["uid"]), conf, cpus, memory_mib)
 
     def _login(self, pod: Thing) -> Login:
         name = pod["metadata"]["labels"][INSTANCE]
@@ -216,6 +213,11 @@ class Scene:
                     each["mountPath"]: claims[each["name"]] for each in mounts if each["name"] in claims
                 }
         return found
+
+
+def _variable(pod: Thing, name: str) -> str:
+    found = pod["spec"]["containers"][0].get("env") or ()
+    return next((str(each["value"]) for each in found if each["name"] == name), "0")
 
 
 def _argument(pod: Thing, name: str) -> str:

@@ -29,19 +29,27 @@ class Sidecar:
         self._unshared = False
         self._retry_at = 0.0
         self._read_at = 0.0
+        self._pod = ""
 
     def look(self, wanted: Wanted) -> None:
         now = time.monotonic()
         files = self.room.room_files(wanted)
-        if self._shown is None:
-            self._shown = files
-        if files != self._shown and self._is_seen(files, wanted.delay_s, now):
+        if self.room.state() is None or self._shown is None:
+            # The room begins with what is wanted.
+            self._shown, self._pod = files, wanted.controller
+            return
+        if files != self._shown and (self._is_new(wanted) or self._is_seen(files, wanted.delay_s, now)):
             self._show(wanted, files)
         if self._unread and wanted.in_place and now >= self._retry_at:
             self._reread(now)
         if self._unshared and not self._unread and now >= self._read_at + STEADY_S and self.room.answers:
             write_slurm_files(self.room.cluster, self._shown, ("clients",))
             self._unshared = False
+
+    def _is_new(self, wanted: Wanted) -> bool:
+        """A new pod begins with the files as they are now."""
+        before, self._pod = self._pod, wanted.controller or self._pod
+        return before != self._pod
 
     def _is_seen(self, files: dict[str, str], delay_s: float, now: float) -> bool:
         """The kubelet refreshes a mounted ConfigMap some time after the change."""

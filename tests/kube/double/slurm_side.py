@@ -62,15 +62,20 @@ class SlurmSide(Protocol):
 
 
 class RoomSlurm:
+    """For one look: nodes are asked for once, and again when it has changed one of them."""
+
     def __init__(self, room: Room) -> None:
         self.room = room
+        self._nodes: dict[str, SlurmNode] | None = None
 
     def nodes(self) -> dict[str, SlurmNode]:
         if not self.room.answers:
             raise Unavailable("slurmctld does not answer.")
-        text = self.room.run("scontrol", "-a", "-o", "show", "nodes")
-        found = (_node(line) for line in text.splitlines() if line.startswith("NodeName="))
-        return {node.name: node for node in found}
+        if self._nodes is None:
+            text = self.room.run("scontrol", "-a", "-o", "show", "nodes")
+            found = (node_of(line) for line in text.splitlines() if line.startswith("NodeName="))
+            self._nodes = {node.name: node for node in found}
+        return self._nodes
 
     def ends(self) -> dict[str, datetime]:
         text = self.room.run("squeue", "-h", "-a", "-t", "R,CG,S", "-o", "%N %e")
@@ -82,9 +87,11 @@ class RoomSlurm:
         return latest
 
     def drain(self, host: str, reason: str) -> None:
+        self._nodes = None
         self.room.run("scontrol", "update", f"nodename={host}", "state=drain", f"reason={reason}")
 
     def undrain(self, host: str) -> None:
+        self._nodes = None
         self.room.run("scontrol", "update", f"nodename={host}", "state=undrain")
 
     def comment(self, host: str, text: str) -> None:
@@ -92,7 +99,7 @@ class RoomSlurm:
         run_inside(self.room.home, ["scontrol", "update", f"nodename={host}", f"comment={text}"], 4.0)
 
 
-def _node(line: str) -> SlurmNode:
+def node_of(line: str) -> SlurmNode:
     """One record of `scontrol -o show nodes`; the reason is free text with who and when behind it."""
     states = re.search(r" State=(\S+)", line)
     reason = re.search(r" Reason=(.*?)(?: \[[^\]]*@[^\]]*\])?(?= Comment=| Extra=|\s*$)", line)

@@ -10,18 +10,12 @@ from clusters.spec import PartitionSpec
 from slurm.provisioners.slinky import conf
 from slurm.provisioners.slinky.crash import Crash
 from slurm.provisioners.slinky.events import warnings_in
+from slurm.provisioners.slinky.look import NUDGE, Look, must_nudge, must_renew_controller, nudge_of
 from slurm.provisioners.slinky.running import NOT_THERE, Running, Silence
 from slurm.provisioners.slinky.scene import Scene
 from slurm.provisioners.slinky.sight import FROZEN
 from slurm.provisioners.slinky.stages import stage_of
-from slurm.provisioners.slinky.verdict import (
-    NUDGE,
-    Look,
-    must_nudge,
-    must_renew_controller,
-    nudge_of,
-    verdict_of,
-)
+from slurm.provisioners.slinky.verdict import verdict_of
 from tests.slurm.slinky.standings import node, spec_with, standing, worker
 from tests.slurm.slinky.things import (
     NAMES,

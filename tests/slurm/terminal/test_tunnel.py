@@ -120,6 +120,10 @@ def test_the_page_says_that_ssh_from_elsewhere_does_not_work(cluster, client: Cl
     settings.PROVISIONERS = {"private-sshd": "tests.slurm.terminal.provisioner.PrivateSshd"}
     Region.objects.update(config={**cluster.region.config, "tunnel": {"kind": "pair", "pod": "login-0"}})
     client.force_login(cluster.team.memberships.first().user)
-    html = client.get(f"/t/{cluster.team.slug}/c/{cluster.slug}/terminal/").content.decode()
+    page = f"/t/{cluster.team.slug}/c/{cluster.slug}/"
+    html = client.get(f"{page}terminal/").content.decode()
     assert "ssh-command" not in html
     assert "made through the platform" in html
+    html = client.get(page).content.decode()
+    assert 'id="ssh"' not in html
+    assert "reaches the login node through the platform" in html

@@ -41,7 +41,9 @@ def images_finding(names: Sequence[str], ours: Iterable[Thing]) -> Finding:
     missing = [name for name in names if name not in pulled]
     details = tuple(f"{name}: {'runs here' if name in pulled else 'not run here yet'}" for name in names)
     if missing:
-        sentence = f"{count(len(missing), 'image')} did not run here yet, and only the machines can pull them."
+        sentence = (
+            f"{count(len(missing), 'image')} did not run here yet, and only the machines can pull them."
+        )
         hint = "The first cluster shows it. Its page says so when an image cannot be pulled."
         return Finding(key, title, State.UNKNOWN, sentence, hint, details)
     return Finding(key, title, State.OK, "All of them run here.", "", details)

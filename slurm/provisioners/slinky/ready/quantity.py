@@ -21,7 +21,9 @@ def amount(quantity: object) -> Fraction:
 
 
 def whole(quantity: object) -> int:
-    return int(amount(quantity))
+    """GPUs come as plain digits nearly always, and there are as many of them as pods in the region."""
+    text = str(quantity)
+    return int(text) if text.isascii() and text.isdigit() else int(amount(text))
 
 
 def mib(quantity: object) -> int:
