@@ -2,17 +2,35 @@
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.demo.console import free_port
+from tests.demo.png import with_palette
+from tests.demo.screens import still
 from tests.demo.tab import PageOf, People, Tab
 from tests.kube.browser.console import SlinkyConsole
 
-expect.set_options(timeout=10_000)
+# A console that just started, beside a Kubernetes and a Slurm, is in no hurry.
+PATIENCE_MS = 30_000
+SCREENS = "SLINKY_SCREENS"
+
+
+class PatientPeople(People):
+    def tab(self, name: str = "", size: str = "wide", scheme: str = "light") -> Tab:
+        tab = super().tab(name, size, scheme)
+        tab.page.context.set_default_timeout(PATIENCE_MS)
+        return tab
+
+
+@pytest.fixture(scope="package", autouse=True)
+def patience() -> Iterator[None]:
+    expect.set_options(timeout=PATIENCE_MS)
+    yield
+    expect.set_options(timeout=10_000)
 
 
 @pytest.fixture(scope="package")
@@ -38,7 +56,7 @@ def console() -> Iterator[SlinkyConsole]:
 
 @pytest.fixture(scope="package")
 def people(browser: Browser, console: SlinkyConsole) -> People:
-    return People(browser, console)
+    return PatientPeople(browser, console)
 
 
 @pytest.fixture
@@ -54,3 +72,20 @@ def page_of(people: People) -> Iterator[PageOf]:
     for tab in opened:
         tab.page.context.close()
     assert [text for tab in opened for text in tab.unexpected()] == []
+
+
+@pytest.fixture
+def picture() -> Callable[[Tab, str], None]:
+    """`picture(tab, "region")`: light and dark, into the directory that SLINKY_SCREENS names; nothing without it."""
+
+    def take(tab: Tab, name: str) -> None:
+        if not (where := os.environ.get(SCREENS)):
+            return
+        for scheme in ("light", "dark"):
+            tab.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            still(tab.page)
+            shot = with_palette(tab.page.screenshot(animations="disabled", caret="hide"))
+            Path(where, f"{name}-{scheme}.png").write_bytes(shot)
+        tab.page.emulate_media(color_scheme="light")
+
+    return take
