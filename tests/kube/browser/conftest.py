@@ -13,10 +13,11 @@ from tests.demo.png import with_palette
 from tests.demo.screens import still
 from tests.demo.tab import PageOf, People, Tab
 from tests.kube.browser.console import SlinkyConsole
+from tests.kube.double.operator import Double
 
 # A console that just started, beside a Kubernetes and a Slurm, is in no hurry.
 PATIENCE_MS = 30_000
-SCREENS = "SLINKY_SCREENS"
+SCREENS, RUNNING = "SLINKY_SCREENS", "SLINKY_VAR"
 
 
 class PatientPeople(People):
@@ -34,12 +35,18 @@ def patience() -> Iterator[None]:
 
 
 @pytest.fixture(scope="package")
+def operator(request: pytest.FixtureRequest) -> Double | None:
+    """The double; none beside a console that runs already, as one runs there too (`python -m tests.kube`)."""
+    return None if os.environ.get(RUNNING) else request.getfixturevalue("double")
+
+
+@pytest.fixture(scope="package")
 def console() -> Iterator[SlinkyConsole]:
     """`SLINKY_VAR` names the var/ of a console that runs already, to try a test on; else one is started and stopped.
 
     Its directory may be passed through by others: as root, the database runs as another user.
     """
-    if running := os.environ.get("SLINKY_VAR"):
+    if running := os.environ.get(RUNNING):
         made = SlinkyConsole.running_at(Path(running))
         assert isinstance(made, SlinkyConsole)
         yield made

@@ -7,6 +7,9 @@ import sys
 
 from tests.demo.console import NOT_ITS_OWN, ROOT, DemoConsole
 
+# It starts beside a Kubernetes with Slurm in it.
+UP_WITHIN_S = 180.0
+
 
 class SlinkyConsole(DemoConsole):
     """Its only cluster is `demo` of `research`, once a test has made it: what the demo's helpers look at."""
@@ -20,7 +23,7 @@ class SlinkyConsole(DemoConsole):
                 argv, cwd=ROOT, env=env, stdout=out, stderr=out, start_new_session=True
             )
         try:
-            self._await("Quarterdeck is at")
+            self._await("Quarterdeck is at", UP_WITHIN_S)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.evidence()}") from error
         self.run = json.loads((self.var / "run.json").read_text())
