@@ -62,12 +62,21 @@ def _limits(design: Design, shape: Shape) -> dict[str, Any]:
 def _pod(design: Design, group: NodeGroup) -> dict[str, Any]:
     pod: dict[str, Any] = {"hostname": f"{group.name}-"}
     if not group.shape.gpus:
-        return pod
+        return {**pod, "affinity": {"nodeAffinity": _away_from_gpus(design)}}
     if design.settings.gpu_selector:
         pod["nodeSelector"] = dict(design.settings.gpu_selector)
     if design.settings.gpu_tolerations:
         pod["tolerations"] = [_toleration(one) for one in design.settings.gpu_tolerations]
     return pod
+
+
+def _away_from_gpus(design: Design) -> dict[str, Any]:
+    """A wish, not a rule: a machine takes one worker of a namespace, and its GPUs would be lost to the others. Without
+    labels of the settings' own it goes by the one that NVIDIA's GPU feature discovery sets."""
+    labels = design.settings.gpu_selector or {f"{design.settings.gpu_resource}.present": "true"}
+    others = [{"key": key, "operator": "NotIn", "values": [value]} for key, value in labels.items()]
+    wish = {"weight": 100, "preference": {"matchExpressions": others}}
+    return {"preferredDuringSchedulingIgnoredDuringExecution": [wish]}
 
 
 def _toleration(one: Toleration) -> dict[str, str]:
