@@ -14,7 +14,9 @@ def main(run_json: str, url: str) -> None:
 
     _team, users = demo.make_people({})
     [newest] = [image for image in demo.IMAGES if image["slurm_version"] == "26.05"]
-    Image.objects.create(**newest, slurm_conf=demo.DEFAULT_USER_CONF)
+    Image.objects.get_or_create(
+        slug=newest["slug"], defaults={**newest, "slurm_conf": demo.DEFAULT_USER_CONF}
+    )
     Path(run_json).write_text(json.dumps({"url": url, "users": users}))
 
 
