@@ -17,7 +17,7 @@ _NOISE = re.compile(
     r"No memory enforcing|slurmscriptd|Unable to resolve|slurm_receive|agent|hwloc|NULL|cluster id|state save|"
     r"xcpuinfo|Connection refused|accounting_storage|No Assoc|We are not running with a database|state file|"
     r"You cannot define AccountingStorage|hash_plugin|Job accounting information gathered|collecting accounting|"
-    r"slurmdbd is required to run with TRES|load will be required after read failures",
+    r"slurmdbd is required to run with TRES|slurm_bufs_sendto|load will be required after read failures",
     re.IGNORECASE,
 )
 _GENERAL = re.compile(r"Unable to process configuration file|error opening/reading", re.IGNORECASE)

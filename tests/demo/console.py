@@ -220,11 +220,11 @@ class DemoConsole:
             send(worker, signal.SIGCONT)
         return self.settle()
 
-    def _await(self, line: str) -> None:
+    def _await(self, line: str, within_s: float = UP_WITHIN_S) -> None:
         until(
             lambda: line in self.said() or (self.popen and self.popen.poll() is not None),
             f"the console says {line!r}",
-            within_s=UP_WITHIN_S,
+            within_s=within_s,
         )
         assert self.popen and self.popen.poll() is None, self.said()
 

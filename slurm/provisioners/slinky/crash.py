@@ -82,7 +82,7 @@ def crash_words(log: Iterable[str], conf: str, crash: Crash) -> str:
     found = list(problems_in(Ended(crash.code, lines), conf, path="slurm_conf", daemon="slurmctld"))
     blocking = [problem.message for problem in found if problem.blocking]
     said = blocking[0] if blocking else tidy(" ".join(lines[-3:])) or "it said nothing"
-    return f"The controller does not live with this configuration: {said}"
+    return f"The controller does not live with this configuration: {said}".rstrip(".") + "."
 
 
 def _status(pod: Thing) -> Mapping[str, Any]:

@@ -68,6 +68,8 @@ SlurmctldPidFile=@DIR@/slurmctld.pid
 """
 # What a controller only knows from its accounting; without it slurmctld ends with these words.
 _NEEDS_ACCOUNTING = ("tres", "qos", "slurmdbd", "accounting_storage", "database", "association")
+# What timeout(1) ends with.
+_TOO_SLOW = ("124", "137")
 _UNREAD = (
     "The real controller is the first to read it; if it does not live with it, the change is rolled back."
 )
@@ -107,21 +109,26 @@ def problems_of(output: str, candidate: Candidate) -> tuple[Problem, ...]:
     first, *lines = output.splitlines() or [""]
     is_ready_now = first == "ready"
     ended = _ended(lines if is_ready_now else [first, *lines], is_ready_now)
-    if not is_ready_now and _is_undecided(ended):
-        return (_note(f"its controller did not answer within {SHADOW_S} s and named no fault"),)
     found = problems_in(ended, candidate.text, path="slurm_conf", daemon="slurmctld")
     return tuple(dict.fromkeys(_placed(problem, candidate) for problem in found))
+
+
+def whole(output: str) -> str:
+    """As it is. Raises Unavailable for that of a check which did not come to its end, or whose slurmctld was neither
+    up in time nor had a complaint: nothing is known of the file then. Pure.
+    """
+    codes = [line.removeprefix("code ") for line in output.splitlines() if line.startswith("code ")]
+    if not codes:
+        raise Unavailable("its pod did not carry the check to its end")
+    if codes[0] in _TOO_SLOW and "error:" not in output and "fatal:" not in output:
+        raise Unavailable(f"it was not up within {SHADOW_S} s")
+    return output
 
 
 def _ended(lines: list[str], was_ready: bool) -> Ended:
     code = next((line.removeprefix("code ") for line in lines if line.startswith("code ")), "")
     status = 0 if was_ready else int(code) if code.isdigit() and code != "0" else None
     return Ended(status, tuple(line for line in lines if not line.startswith("code ")))
-
-
-def _is_undecided(ended: Ended) -> bool:
-    """Its time was over (timeout(1) ends with 124, or with 128 and a signal), as on a machine with much to do."""
-    return ended.code in (None, 124, 137, 143) and not any("fatal:" in line for line in ended.lines)
 
 
 def _placed(problem: Problem, candidate: Candidate) -> Problem:
@@ -173,8 +180,9 @@ def _run(site: Site, pod: str, candidate: Candidate, give_up: float) -> str:
     argv = ["sh", "-c", SCRIPT, "sh", str(len(text))]
     while True:
         try:
-            done = site.kube.run(space, pod, CONTAINER, argv, timeout_s=RUN_S, stdin=text)
-            return decoded(done.stdout)
+            return whole(
+                decoded(site.kube.run(space, pod, CONTAINER, argv, timeout_s=RUN_S, stdin=text).stdout)
+            )
         except Unavailable:
             if time.monotonic() > give_up:
                 raise

@@ -1,7 +1,10 @@
 """What a shadow controller reads, and what is made of what it says."""
 
+import pytest
+
+from console.errors import Unavailable
 from slurm.provisioners.slinky import conf
-from slurm.provisioners.slinky.shadow import candidate_of, problems_of, shadow_pod
+from slurm.provisioners.slinky.shadow import candidate_of, problems_of, shadow_pod, whole
 from tests.slurm.slinky.designs import DEMO, design_of
 from tests.slurm.slinky.things import NAMES, thing
 
@@ -44,15 +47,23 @@ def test_what_only_accounting_could_tell_does_not_block():
     assert not problem.blocking and "long" in problem.message
 
 
-def test_a_shadow_that_says_nothing_in_time_is_a_note_and_no_refusal():
-    for output in ("code 124\n", "code 124\n[t] slurmctld: error: Munge is slow\n", ""):
-        (problem,) = problems_of(output, CANDIDATE)
-        assert not problem.blocking and "did not answer" in problem.message
-
-
 def test_a_shadow_that_names_what_is_fatal_and_hangs_is_believed():
     (problem,) = problems_of("code 124\n[t] slurmctld: fatal: Invalid SelectType select/nope\n", CANDIDATE)
     assert problem.blocking
+
+
+@pytest.mark.parametrize(
+    "output", ["", "ready\n", "code 124\n[t] slurmctld version 26.05.5 started\n", "code 137\n"]
+)
+def test_a_check_that_was_cut_short_or_was_too_slow_tells_nothing(output):
+    with pytest.raises(Unavailable):
+        whole(output)
+
+
+def test_a_shadow_that_complained_until_its_time_was_over_is_heard():
+    output = whole("code 124\n[t] slurmctld: error: cannot create sched context for sched/nonsense\n")
+    (problem,) = problems_of(output, CANDIDATE)
+    assert problem.blocking and "sched/nonsense" in problem.message
 
 
 def test_the_pod_has_no_key_no_volume_no_token_and_an_end():
