@@ -132,6 +132,11 @@ def _deeds(site: Site, look: Look, *, force: bool) -> Iterator[str]:
         yield from _end_jobs(site, look)
     yield from _costs(site, look)
     yield from _slurm_records(site, look)
+    for group, size in look.stage.shrunk.items():
+        site.kube.patch(
+            NODE_SET, site.names.node_set(group), site.names.namespace, {"spec": {"replicas": size}}
+        )
+        yield f"The NodeSet of {group}, which is no longer wanted, lets its workers go."
     for group in look.stage.unneeded:
         site.kube.delete(NODE_SET, site.names.node_set(group), site.names.namespace)
         yield f"Deleted the NodeSet of {group}: it has no workers left."

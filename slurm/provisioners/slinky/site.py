@@ -182,6 +182,7 @@ def _deeds(stage: Stage) -> list[str]:
         "The workers that are to go have to be marked.": stage.costs,
         f"Slurm still has records of {', '.join(stage.forgotten)}.": stage.forgotten,
         f"{', '.join(stage.freed)} can take jobs again.": stage.freed,
+        f"{', '.join(stage.shrunk)} is no longer wanted.": stage.shrunk,
         f"{', '.join(stage.unneeded)} has no workers left.": stage.unneeded,
     }
     return [sentence for sentence, is_due in deeds.items() if is_due]

@@ -47,7 +47,8 @@ class Stage:
     `known` are the nodes that partitions may name; `replicas` the size of each group's NodeSet; `going` the nodes that
     must be the ones to go when it shrinks, `is_clear` that no partition names them any more, `closing` those that
     still take jobs; `costs` pods whose deletion cost is to be changed; `forgotten` Slurm's records of nodes that are
-    gone; `freed` nodes whose drain is over; `unneeded` groups whose NodeSet can be deleted.
+    gone; `freed` nodes whose drain is over; `shrunk` groups that no rendering has any more, with their NodeSets' new
+    sizes; `unneeded` those of them whose NodeSet can be deleted.
     """
 
     known: frozenset[str]
@@ -58,6 +59,7 @@ class Stage:
     costs: Mapping[str, int] = field(default_factory=dict)
     forgotten: tuple[str, ...] = ()
     freed: tuple[str, ...] = ()
+    shrunk: Mapping[str, int] = field(default_factory=dict)
     unneeded: tuple[str, ...] = ()
 
 
@@ -87,6 +89,7 @@ def stage_of(spec: ClusterSpec, standing: Standing) -> Stage:
         costs=costs,
         forgotten=_forgotten(spec, standing),
         freed=_freed(spec, standing, going),
+        shrunk={g: n for g, n in replicas.items() if spec.group(g) is None and n != now[g]},
         unneeded=tuple(g for g in steps if spec.group(g) is None and not now[g] and _is_over(standing, g)),
     )
 

@@ -140,6 +140,11 @@ def test_a_group_that_the_spec_no_longer_has_goes_whole():
     spec = spec_with(slinky=(0,))
     full = standing(slinky=(0,), **{"cpu-workers": (0, 1)}, named=())
     assert stage_of(spec, full).going == ("cpu-workers-0", "cpu-workers-1")
+    workers = {
+        **full.workers,
+        "cpu-workers": tuple(replace(w, cost=GOES_FIRST) for w in full.workers["cpu-workers"]),
+    }
+    assert stage_of(spec, replace(full, workers=workers)).shrunk == {"cpu-workers": 0}
     empty = replace(
         full, workers={"slinky": full.workers["slinky"]}, replicas={"slinky": 1, "cpu-workers": 0}
     )
