@@ -205,8 +205,9 @@ def _create(rig: Rig, region: Any, by: Any, within_s: float = LATE_S) -> tuple[f
 
 @contextmanager
 def _worker(root: Path) -> Iterator[None]:
-    """The console's worker, as `make run` starts it."""
-    celery = ["-m", "celery", "--app=console.celery", "worker", "--pool=threads", "--concurrency=4"]
+    """The console's worker, with a thread for each creation: they go on, as no Slurm answers in the new clusters."""
+    celery = ["-m", "celery", "--app=console.celery", "worker", "--pool=threads"]
+    celery += [f"--concurrency={CREATED + 1}"]
     quiet = ["--loglevel=warning", "--without-gossip", "--without-mingle"]
     with (root / "worker.log").open("ab") as log:
         command = [sys.executable, *celery, *quiet]
