@@ -59,7 +59,7 @@ class Provisioner(Protocol):
         ...
 
     def check(self, spec: ClusterSpec, *, shadow: bool = True) -> tuple[Problem, ...]:
-        """Ask the platform without touching the cluster (a shadow controller reads the candidate). At most 5 s."""
+        """Ask the platform without touching the cluster (a shadow controller reads the candidate). At most 12 s."""
         ...
 
     def apply(self, spec: ClusterSpec, say: Say, *, force: bool = False) -> None:

@@ -17,7 +17,7 @@ from clusters.machine import ENDINGS, ChangeStatus, Effect, Kind, Move, Outcome
 from clusters.show import show_change
 
 SYSTEM = Clock()
-CHECK_S = 10
+CHECK_S = 20
 EDIT_S = 120
 CREATE_S = 300
 RESTORE_S = 120

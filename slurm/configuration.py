@@ -83,7 +83,7 @@ def read_revision(cluster: Cluster, number: int | None) -> Configuration:
 def review(cluster: Cluster, text: str, *, base: int | None, shadow: bool) -> Review:
     """What speaks against the whole file `text`, written over revision `base`, and what it would cost.
 
-    With `shadow` the platform reads it as well (at most 5 s) once nothing else speaks against it. Raises Conflict for
+    With `shadow` the platform reads it as well (at most 12 s) once nothing else speaks against it. Raises Conflict for
     an unknown base.
     """
     revision = _revision(cluster, base)

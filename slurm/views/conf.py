@@ -23,6 +23,7 @@ from slurm.configuration import Configuration, Review, propose_conf, read, read_
 from slurm.diff_view import stretches
 from slurm.key_help import keys_help
 from slurm.render import RenderedConf, user_part
+from slurm.unread import was_read
 
 
 @cluster_view(Action.VIEW)
@@ -118,7 +119,7 @@ def _context(request: HttpRequest, door: Door, found: Review) -> dict[str, objec
         "text": _text(request),
         "problems": [asdict(unnumbered(problem)) for problem in found.problems],
         "editor": reverse("slurm-conf", kwargs=where),
-        "shadow": settings.SHADOW_CHECK,
+        "shadow": settings.SHADOW_CHECK and was_read(found.problems),
         **_diff(found),
     }
 

@@ -64,6 +64,7 @@ from slurm.provisioners.sandbox.start import begin_cluster
 from slurm.provisioners.sandbox.tree import build_tree, cached_tree
 from slurm.readback import unlike
 from slurm.render import RenderedConf, in_user_part, render_conf
+from slurm.unread import unread
 
 LOST = frozenset({"UNKNOWN", "DOWN", "FUTURE"})
 
@@ -90,13 +91,7 @@ class Sandbox:
             return problems
         tree = cached_tree(image_of(spec))
         if tree is None:
-            note = (
-                f"Slurm {spec.slurm_version} is not unpacked here yet, so no shadow controller read the file."
-            )
-            return (
-                *problems,
-                Problem("image", note, "The real controller is the first to read it.", blocking=False),
-            )
+            return (*problems, unread(f"Slurm {spec.slurm_version} is not unpacked here yet"))
         cluster = likeness(spec, self.ref, self.home, tree)
         conf = self.rendered(spec)
         found = shadow_check(cluster, {"slurm.conf": conf.text})
