@@ -30,7 +30,7 @@ from console.models import Event
 from tests.cast import Cast, fake, the_cast, the_region, tiny_cluster, tiny_spec
 from tests.fakes import DEADLY_LINE
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
 S = ChangeStatus
 DEATHS = 20
 SIGKILL = 9

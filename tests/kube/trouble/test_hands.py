@@ -10,7 +10,7 @@ from tests.clusters.polling import until
 from tests.kube.clusters import remove_namespace
 from tests.kube.trouble.ground import SPEC, Ground, limited, said
 
-pytestmark = [pytest.mark.django_db, pytest.mark.timeout(300, func_only=True)]
+pytestmark = [pytest.mark.django_db, pytest.mark.timeout(600, func_only=True)]
 S = ChangeStatus
 BY_HAND = "?fieldManager=kubectl-edit"
 

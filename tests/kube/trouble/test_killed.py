@@ -21,7 +21,7 @@ from tests.clusters.test_kill import worker_environment
 from tests.clusters.test_watcher import watching
 from tests.kube.trouble.ground import Ground, limited, said
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300, func_only=True)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600, func_only=True)]
 S = ChangeStatus
 DEATHS = 8
 
