@@ -195,6 +195,12 @@ def _freed(spec: ClusterSpec, standing: Standing, going: Iterable[str]) -> tuple
     return tuple(node.name for node in standing.nodes or () if node.name in stay and _left_drained(node))
 
 
+def was_to_go(node: NodeSeen) -> bool:
+    """Drained for a scale-in, by us or by the operator, which takes its own drain back a little after the size."""
+    for_scale_in = node.reason.startswith(OPERATORS_DRAIN) and "scale-in" in node.reason
+    return "DRAIN" in node.state.flags and (for_scale_in or node.reason.startswith(LEAVING))
+
+
 def _left_drained(node: NodeSeen) -> bool:
     """And answers: Slurm resumes no node that it has not heard of."""
     is_there = "NOT_RESPONDING" not in node.state.flags and node.state.base != "UNKNOWN"

@@ -28,6 +28,7 @@ from slurm.provisioners.slinky.stages import (
     OPERATORS_DRAIN,
     coming,
     staying_too_long,
+    was_to_go,
 )
 from slurm.provisioners.slinky.waits import jobs_on, listed, until_jobs_ended
 
@@ -222,7 +223,10 @@ def _fit(look: Look) -> Judgement | None:
     """A node that was down before is no fault of this change; one that only just came is waited for."""
     wanted = set(look.spec.node_names)
     lost = [node.name for node in look.standing.nodes or () if node.name in wanted and _is_lost(node)]
-    return _waiting(f"Waiting for {listed(lost)} to answer the controller.") if lost else None
+    if lost:
+        return _waiting(f"Waiting for {listed(lost)} to answer the controller.")
+    kept = [node.name for node in look.standing.nodes or () if node.name in wanted and was_to_go(node)]
+    return _waiting(f"Waiting for {listed(kept)} to take jobs again.") if kept else None
 
 
 def _is_lost(node: NodeSeen) -> bool:
