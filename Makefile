@@ -17,8 +17,11 @@ kube: ## run a Kubernetes for development until Ctrl-C; `make run` then shows it
 	@$(PYTHON) deploy/prepare.py kube
 	@exec $(BIN)/python -m tests.kube var/kube
 
-test: lint ## check and test everything, browser included
+test: lint ## check and test, browser included; what takes longest on Kubernetes is left to test-long
 	@$(BIN)/python -m pytest $(TESTS)
+
+test-long: prepare-test ## the provisioner's contract, the adapter and every trouble on Kubernetes: half an hour
+	@$(BIN)/python -m pytest -m long tests/kube $(TESTS)
 
 lint: prepare-test ## ruff, mypy and the import contracts
 	@$(BIN)/ruff check .

@@ -21,10 +21,27 @@ from tests.kube.rig.rig import Rig
 
 beside = pytest.StashKey[BuildBeside]()
 OTHER = "QUARTERDECK_TEST_KUBECONFIG"
+HERE = Path(__file__).parent
+# Minutes each; `make test-long` runs them.
+LONG = {
+    "trouble",
+    "test_contract.py",
+    "test_adapter.py",
+    "test_many_machines_and_pods_of_others_are_counted_in_time",
+    "test_three_thousand_pods_of_others_are_not_even_read",
+}
 
 
+def _is_long(item: pytest.Item) -> bool:
+    return HERE in item.path.parents and not LONG.isdisjoint((*item.path.parts, item.name.partition("[")[0]))
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What needs a rig comes after what needs none, and the rig is built meanwhile."""
+    for item in items:
+        if _is_long(item):
+            item.add_marker("long")
     items.sort(key=_needs_rig)
     if any(map(_needs_rig, items)) and not config.option.collectonly:
         config.stash[beside] = BuildBeside()
