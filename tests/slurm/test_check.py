@@ -261,13 +261,13 @@ def test_any_text_is_checked_without_falling_over(text: str) -> None:
             assert problem.line is None or 1 <= problem.line <= text.count("\n") + 1
 
 
-def test_ten_thousand_lines_take_less_than_a_tenth_of_a_second() -> None:
+def test_ten_thousand_lines_take_less_than_half_a_second() -> None:
     keys = [one for one in for_version("24.11") if one.owner is Owner.USER]
     right = [f"{one.name}={one.default_in('24.11') or '1'}" for one in keys]
     text = "\n".join([*right, *(f"# line {number}" for number in range(10_000 - len(right)))])
-    assert _seconds(text) < 0.1
-    assert _seconds("".join(f"KillWait={number}\n" for number in range(10_000))) < 0.1
-    assert _seconds("".join(f"NodeName=n{number} CPUs=8 Gres=gpu:8\n" for number in range(10_000))) < 0.1
+    assert _seconds(text) < 0.5
+    assert _seconds("".join(f"KillWait={number}\n" for number in range(10_000))) < 0.5
+    assert _seconds("".join(f"NodeName=n{number} CPUs=8 Gres=gpu:8\n" for number in range(10_000))) < 0.5
 
 
 def _seconds(text: str) -> float:

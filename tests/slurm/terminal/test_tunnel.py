@@ -48,9 +48,10 @@ def test_a_shell_opens_through_the_tunnel_and_takes_it_down_at_its_end(
             link, ready = await made.opened(**NAMES, tunnel=tunnel(sshd))
             assert ready["kind"] == Kind.READY
             await until(link, b"ready> ")
-            link.send(wire.frame(Kind.INPUT, b"seq 1 20000; echo al''l; exit 3\n"))
+            link.send(wire.frame(Kind.INPUT, b"seq 1 20000; echo al''l\n"))
             assert b"\n20000\r\n" in await until(link, b"all")
             assert [tunnel(sshd)] == tunnels.OPENED
+            link.send(wire.frame(Kind.INPUT, b"exit 3\n"))
             assert (await said(link, Kind.ENDED))["status"] == 3
             await closed(lambda: not tunnels.OPEN)
 
