@@ -15,6 +15,8 @@ from console.models import User
 from console.tokens import make_token
 from tests.browser.conftest import PHONE, WIDE, Console, session_of
 
+# Every page four times: minutes on a busy machine.
+pytestmark = pytest.mark.timeout(900)
 AXE = Path(settings.BASE_DIR, "static", "vendor", "axe", "axe.min.js")
 CLUSTER = "/t/research/c/llama-pretrain/"
 PAGES = (
