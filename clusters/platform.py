@@ -26,11 +26,15 @@ class RegionRef:
 
 
 class Platform(Protocol):
-    """`title` and `about` introduce the kind of platform to who registers a region; `form` asks what it needs."""
+    """`title` and `about` introduce the kind of platform to who registers a region; `form` asks what it needs.
+
+    `spares_jobs`: a restart of all workers goes some at a time and waits for the jobs on each; else it ends them.
+    """
 
     title: ClassVar[str]
     about: ClassVar[str]
     form: ClassVar[type[RegionForm]]
+    spares_jobs: ClassVar[bool]
 
     def __init__(self, ref: RegionRef) -> None: ...
 

@@ -15,6 +15,7 @@ from clusters.changes import Busy
 from clusters.lifecycle import Step
 from clusters.machine import LIVE
 from clusters.models import Cluster
+from clusters.platform import platform_kind
 from console.errors import Missing, Unavailable
 from console.roles import Action
 from slurm.conf import parse
@@ -31,7 +32,8 @@ class Impact:
     """What a restart of `part` meets. `jobs` are at most MOST_NAMED of the `job_count` that hold nodes.
 
     `terminals` is None when the part is not the login node, or when nobody can say how many are open.
-    `is_queued_again` says what becomes of batch jobs that were submitted without a wish of their own.
+    `is_queued_again` says what becomes of batch jobs that were submitted without a wish of their own; `spares_jobs` that
+    none ends, because workers restart some at a time and each waits for its own.
     """
 
     part: str
@@ -42,6 +44,7 @@ class Impact:
     node_count: int
     terminals: int | None
     is_queued_again: bool
+    spares_jobs: bool
 
     @property
     def is_several(self) -> bool:
@@ -78,6 +81,7 @@ def impact_of(cluster: Cluster, part: str) -> Impact:
         terminals=_terminals(cluster) if part == "login" else None,
         # slurm.conf(5): JobRequeue is 1 where the file is silent.
         is_queued_again=parse(cluster.spec.slurm_conf).get("JobRequeue") != "0",
+        spares_jobs=platform_kind(cluster.region.provisioner).spares_jobs,
     )
 
 

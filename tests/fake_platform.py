@@ -41,6 +41,7 @@ class FakePlatform:
     title: ClassVar[str] = "A platform of the tests"
     about: ClassVar[str] = "Runs nothing."
     form: ClassVar[type[RegionForm]] = FakeForm
+    spares_jobs: ClassVar[bool] = False
 
     def __init__(self, ref: RegionRef) -> None:
         self.ref = ref

@@ -10,13 +10,14 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from console.run.identity import Identity, identity_of, send
 from console.run.layout import Layout
@@ -55,10 +56,27 @@ class DemoConsole:
     run: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def running_at(cls, var: Path) -> "DemoConsole":
+    def running_at(cls, var: Path) -> Self:
         """One that somebody else started and will stop."""
         run = json.loads((var / "run.json").read_text())
         return cls(var, int(run["url"].rsplit(":", 1)[1]), run=run)
+
+    @classmethod
+    def for_tests(cls, running: str) -> Iterator[Self]:
+        """The one whose var/ the environment variable `running` names, to try a test on; else a new one that is stopped
+        afterwards. Its directory may be passed through by others: as root, the database runs as another user.
+        """
+        if var := os.environ.get(running):
+            yield cls.running_at(Path(var))
+            return
+        with tempfile.TemporaryDirectory(prefix="quarterdeck-tests-", ignore_cleanup_errors=True) as home:
+            Path(home).chmod(0o711)
+            made = cls(Path(home) / "var", free_port())
+            try:
+                made.start()
+                yield made
+            finally:
+                made.stop()
 
     @property
     def url(self) -> str:

@@ -1,7 +1,7 @@
 """A browser's tab of one person at the demo. It keeps what the page complained of, for the fixture to judge."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -128,3 +128,17 @@ def sign_in(page: Page, name: str, password: str) -> None:
 
 
 PageOf = Callable[..., Tab]
+
+
+def pages_of(people: People) -> Iterator[PageOf]:
+    """For a fixture: `page_of("ada", size="phone")` is a tab of this person. Fails the test when a page complained."""
+    opened: list[Tab] = []
+
+    def make(name: str = "", size: str = "wide", scheme: str = "light") -> Tab:
+        opened.append(people.tab(name, size, scheme))
+        return opened[-1]
+
+    yield make
+    for tab in opened:
+        tab.page.context.close()
+    assert [text for tab in opened for text in tab.unexpected()] == []

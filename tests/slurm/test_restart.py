@@ -16,6 +16,7 @@ from console.tokens import make_token
 from slurm import restarts
 from slurm.terminal.registry import Place, Registry
 from tests.clusters.test_pages import CLUSTER, page, signed_in, words
+from tests.fake_platform import FakePlatform
 from tests.fakes import FakeProvisioner
 from tests.seed import Seed, seed
 
@@ -65,6 +66,16 @@ def test_workers_dialog_names_the_jobs_that_end_and_what_is_lost(ops: Client, se
     seeded.cluster.jobs.update(is_finished=True)
     html = page(ops, f"{CLUSTER}restart/workers/")
     assert "no running job" in words(html) and "go back into the queue" not in words(html)
+    assert button(html) == "Restart workers"
+
+
+def test_workers_dialog_promises_no_end_of_jobs_where_the_platform_waits_for_them(
+    ops: Client, seeded: Seed, monkeypatch
+) -> None:
+    monkeypatch.setattr(FakePlatform, "spares_jobs", True)
+    html = page(ops, f"{CLUSTER}restart/workers/")
+    assert "for 3 running jobs, each on its own nodes; none ends because of this" in words(html)
+    assert "at once" not in words(html) and "go back into the queue" not in words(html)
     assert button(html) == "Restart workers"
 
 

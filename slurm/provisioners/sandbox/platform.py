@@ -28,6 +28,7 @@ class SandboxPlatform:
         "To try things out."
     )
     form: ClassVar[type[RegionForm]] = RegionForm
+    spares_jobs: ClassVar[bool] = False
 
     def __init__(self, ref: RegionRef) -> None:
         self.ref = ref

@@ -33,6 +33,7 @@ class SlinkyPlatform:
         "Slurm as workloads of a Kubernetes cluster with slurm-operator 1.2, on its machines and their GPUs."
     )
     form: ClassVar[type[RegionForm]] = SlinkyForm
+    spares_jobs: ClassVar[bool] = True
 
     def __init__(self, ref: RegionRef) -> None:
         self.ref = ref

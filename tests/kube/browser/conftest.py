@@ -1,17 +1,15 @@
 """One console beside the rig and the double, and one Chromium, for the story of `test_slinky_console`."""
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.demo.console import free_port
 from tests.demo.png import with_palette
 from tests.demo.screens import still
-from tests.demo.tab import PageOf, People, Tab
+from tests.demo.tab import PageOf, People, Tab, pages_of
 from tests.kube.browser.console import SlinkyConsole
 from tests.kube.double.operator import Double
 
@@ -42,23 +40,7 @@ def operator(request: pytest.FixtureRequest) -> Double | None:
 
 @pytest.fixture(scope="package")
 def console() -> Iterator[SlinkyConsole]:
-    """`SLINKY_VAR` names the var/ of a console that runs already, to try a test on; else one is started and stopped.
-
-    Its directory may be passed through by others: as root, the database runs as another user.
-    """
-    if running := os.environ.get(RUNNING):
-        made = SlinkyConsole.running_at(Path(running))
-        assert isinstance(made, SlinkyConsole)
-        yield made
-        return
-    with tempfile.TemporaryDirectory(prefix="quarterdeck-slinky-", ignore_cleanup_errors=True) as home:
-        Path(home).chmod(0o711)
-        made = SlinkyConsole(Path(home) / "var", free_port())
-        try:
-            made.start()
-            yield made
-        finally:
-            made.stop()
+    yield from SlinkyConsole.for_tests(RUNNING)
 
 
 @pytest.fixture(scope="package")
@@ -68,17 +50,7 @@ def people(browser: Browser, console: SlinkyConsole) -> People:
 
 @pytest.fixture
 def page_of(people: People) -> Iterator[PageOf]:
-    """`page_of("ada", size="phone")`: a tab of this person. Fails the test when a page complained of anything."""
-    opened: list[Tab] = []
-
-    def make(name: str = "", size: str = "wide", scheme: str = "light") -> Tab:
-        opened.append(people.tab(name, size, scheme))
-        return opened[-1]
-
-    yield make
-    for tab in opened:
-        tab.page.context.close()
-    assert [text for tab in opened for text in tab.unexpected()] == []
+    yield from pages_of(people)
 
 
 @pytest.fixture
