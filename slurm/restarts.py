@@ -32,8 +32,8 @@ class Impact:
     """What a restart of `part` meets. `jobs` are at most MOST_NAMED of the `job_count` that hold nodes.
 
     `terminals` is None when the part is not the login node, or when nobody can say how many are open.
-    `is_queued_again` says what becomes of batch jobs that were submitted without a wish of their own; `spares_jobs` that
-    none ends, because workers restart some at a time and each waits for its own.
+    `is_queued_again` says what becomes of batch jobs that were submitted without a wish of their own. `spares_jobs`
+    says that none ends, because workers restart some at a time and each waits for its own.
     """
 
     part: str

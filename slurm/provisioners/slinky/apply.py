@@ -14,8 +14,10 @@ from clusters.provisioner import Say
 from clusters.spec import ClusterSpec
 from console import secrets
 from console.errors import Conflict, ConsoleError, Missing, Rejected
+from slurm.drains import LEAVES
 from slurm.kube.errors import Held
 from slurm.kube.kinds import CONTROLLER, NAMESPACE, NODE_SET, POD, SECRET, Thing, kind_of
+from slurm.leaving import jobs_on
 from slurm.provisioners.slinky.conflicts import settle
 from slurm.provisioners.slinky.drift import note_of
 from slurm.provisioners.slinky.likeness import unlike
@@ -24,8 +26,6 @@ from slurm.provisioners.slinky.pods import DELETION_COST, name_of
 from slurm.provisioners.slinky.region import DATABASE_PASSWORD, DatabaseKind
 from slurm.provisioners.slinky.secrets import secret_objects
 from slurm.provisioners.slinky.site import Site, look_at, round_of
-from slurm.provisioners.slinky.stages import LEAVING
-from slurm.provisioners.slinky.waits import jobs_of
 
 # The admission webhook looks for ConfigMaps in a cache that may be a moment behind (slurm-operator 1.2).
 WEBHOOK_LAG_S = 1.0
@@ -126,7 +126,7 @@ def _named(paths: list[str]) -> str:
 def _deeds(site: Site, look: Look, *, force: bool) -> Iterator[str]:
     """What is no object of ours: marks on pods, Slurm's records and drains, a controller that hangs in its crash."""
     if look.stage.closing:
-        site.slurm.drain(look.stage.closing, LEAVING)
+        site.slurm.drain(look.stage.closing, LEAVES)
         yield f"{', '.join(look.stage.closing)} takes no new jobs."
     if force and look.stage.going:
         yield from _end_jobs(site, look)
@@ -164,7 +164,7 @@ def _costs(site: Site, look: Look) -> Iterator[str]:
 def _end_jobs(site: Site, look: Look) -> Iterator[str]:
     """The nodes are drained by now, so no new job starts there in between."""
     going = look.stage.going
-    jobs = sorted({job.job_id for node in going for job in jobs_of(site.slurm.jobs(), node)})
+    jobs = sorted({job.job_id for job in jobs_on(site.slurm.jobs(), going)})
     if jobs:
         site.slurm.cancel(jobs)
         yield f"Cancelled {', '.join(jobs)}, which ran on {', '.join(going)}."

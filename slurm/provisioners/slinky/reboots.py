@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from clusters.observation import NodeSeen
+from slurm.drains import OPERATOR, RESTARTING, RESTARTS
 from slurm.kube.kinds import Thing
 from slurm.provisioners.slinky.pods import parse_moment, worker_of
-from slurm.provisioners.slinky.stages import OPERATORS_DRAIN, OUR_DRAIN
 
-WHEN_IDLE = f"{OUR_DRAIN} restarts when its jobs have ended"
-NOW = f"{OUR_DRAIN} restarts now"
 _ENDED = "terminat"
 
 
@@ -43,7 +41,7 @@ def reboots_in(nodes: Iterable[NodeSeen], pods: Iterable[Thing]) -> tuple[Reboot
 
 
 def _reboot(node: NodeSeen, pod: Thing | None) -> Reboot | None:
-    is_ours = node.reason.startswith((WHEN_IDLE, NOW))
+    is_ours = node.reason.startswith((RESTARTS, RESTARTING))
     if "DRAIN" not in node.state.flags or not (is_ours or _is_left_over(node, pod)):
         return None
     if pod is None:
@@ -55,13 +53,13 @@ def _reboot(node: NodeSeen, pod: Thing | None) -> Reboot | None:
         return Reboot(node.name, worker.pod, Next.RESUME)
     busy = node.cpus_allocated > 0 or "COMPLETING" in node.state.flags
     return Reboot(
-        node.name, worker.pod, Next.WAIT if busy and node.reason.startswith(WHEN_IDLE) else Next.DELETE
+        node.name, worker.pod, Next.WAIT if busy and node.reason.startswith(RESTARTS) else Next.DELETE
     )
 
 
 def _is_left_over(node: NodeSeen, pod: Thing | None) -> bool:
     """Drained as its last pod ended, which is over: there is a new one that the operator does not want to go."""
-    says_ended = node.reason.startswith(OPERATORS_DRAIN) and _ENDED in node.reason
+    says_ended = node.reason.startswith(OPERATOR) and _ENDED in node.reason
     return bool(says_ended and pod and _is_new(pod, node) and not worker_of(pod).cordoned)
 
 

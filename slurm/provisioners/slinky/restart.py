@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 
 from clusters.provisioner import Say
 from console.errors import ConsoleError, Missing
+from slurm.drains import RESTARTING, RESTARTS
 from slurm.kube.kinds import ACCOUNTING, CONTROLLER, LOGIN_SET, NODE_SET, POD, REST_API, Kind
 from slurm.provisioners.slinky.design import RESTARTED_AT
 from slurm.provisioners.slinky.pods import name_of
-from slurm.provisioners.slinky.reboots import NOW, WHEN_IDLE, Next, Reboot, reboots_in
+from slurm.provisioners.slinky.reboots import Next, Reboot, reboots_in
 from slurm.provisioners.slinky.scene import Scene
 from slurm.provisioners.slinky.site import Site
 
@@ -56,7 +57,7 @@ def _restart_worker(site: Site, scene: Scene, node: str, say: Say, *, when_idle:
     worker = next((worker for worker in scene.workers if worker.slurm == node), None)
     if worker is None:
         raise Missing(f"{site.ref.name} has no {node} to restart.")
-    site.slurm.drain([node], WHEN_IDLE if when_idle else NOW)
+    site.slurm.drain([node], RESTARTS if when_idle else RESTARTING)
     if when_idle:
         say(f"{node} takes no new jobs and restarts when those on it have ended.")
         return

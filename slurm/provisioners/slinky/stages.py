@@ -11,12 +11,9 @@ from dataclasses import dataclass, field
 
 from clusters.observation import NodeSeen
 from clusters.spec import ClusterSpec
+from slurm.drains import LEAVES, OPERATOR
 from slurm.provisioners.slinky.pods import Worker
 
-# Reasons with which the operator drains, and ours: `leaving` for nodes that go, `reboot` for polite reboots.
-OPERATORS_DRAIN = "slurm-operator:"
-OUR_DRAIN = "quarterdeck:"
-LEAVING = f"{OUR_DRAIN} leaves the cluster"
 GOES_FIRST = -1000
 
 
@@ -197,11 +194,11 @@ def _freed(spec: ClusterSpec, standing: Standing, going: Iterable[str]) -> tuple
 
 def was_to_go(node: NodeSeen) -> bool:
     """Drained for a scale-in, by us or by the operator, which takes its own drain back a little after the size."""
-    for_scale_in = node.reason.startswith(OPERATORS_DRAIN) and "scale-in" in node.reason
-    return "DRAIN" in node.state.flags and (for_scale_in or node.reason.startswith(LEAVING))
+    for_scale_in = node.reason.startswith(OPERATOR) and "scale-in" in node.reason
+    return "DRAIN" in node.state.flags and (for_scale_in or node.reason.startswith(LEAVES))
 
 
 def _left_drained(node: NodeSeen) -> bool:
     """And answers: Slurm resumes no node that it has not heard of."""
     is_there = "NOT_RESPONDING" not in node.state.flags and node.state.base != "UNKNOWN"
-    return is_there and "DRAIN" in node.state.flags and node.reason.startswith((OPERATORS_DRAIN, LEAVING))
+    return is_there and "DRAIN" in node.state.flags and node.reason.startswith((OPERATOR, LEAVES))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from clusters.observation import Judgement, NodeSeen, PartState, Verdict
+from slurm.drains import OPERATOR
 from slurm.kube.kinds import Thing
 from slurm.provisioners.slinky.crash import Crash, crash_words
 from slurm.provisioners.slinky.events import first_about, frozen_at
@@ -25,7 +26,6 @@ from slurm.provisioners.slinky.running import NOT_THERE, Silence, our_block, unl
 from slurm.provisioners.slinky.scene import Scene, generation_seen
 from slurm.provisioners.slinky.sight import FROZEN, SERVICES, is_frozen, owner_of, parts_of
 from slurm.provisioners.slinky.stages import (
-    OPERATORS_DRAIN,
     coming,
     staying_too_long,
     was_to_go,
@@ -208,7 +208,7 @@ def _busy_old(look: Look, node_set: Thing) -> list[str]:
     return [
         node.name
         for node in look.standing.nodes or ()
-        if node.name in mine and node.reason.startswith(OPERATORS_DRAIN) and node.cpus_allocated
+        if node.name in mine and node.reason.startswith(OPERATOR) and node.cpus_allocated
     ]
 
 

@@ -3,15 +3,14 @@
 Such a wait is no fault, however long it takes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from clusters.hostlist import expand
 from clusters.observation import JobSeen
+from slurm import leaving
 from slurm.provisioners.slinky.pods import Worker
 from slurm.provisioners.slinky.running import Running
 
 MOST_NAMED = 6
-HOLDING = frozenset({"RUNNING", "COMPLETING", "SUSPENDED"})
 
 
 def listed(names: Sequence[str]) -> str:
@@ -20,17 +19,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def jobs_on(running: Running | None, names: list[str]) -> list[JobSeen]:
-    if running is None:
-        return []
-    on = {job for node in names for job in jobs_of(running.jobs, node)}
-    return sorted(on, key=lambda job: job.job_id)
-
-
-def jobs_of(jobs: tuple[JobSeen, ...], node: str) -> Iterator[JobSeen]:
-    """Those that hold the node now."""
-    for job in jobs:
-        if job.state in HOLDING and job.nodes and node in expand(job.nodes):
-            yield job
+    return sorted(leaving.jobs_on(running.jobs, names), key=lambda job: job.job_id) if running else []
 
 
 def until_jobs_ended(names: Sequence[str], jobs: Sequence[JobSeen], workers: Sequence[Worker]) -> str:

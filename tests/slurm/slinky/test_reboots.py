@@ -2,7 +2,8 @@
 
 import pytest
 
-from slurm.provisioners.slinky.reboots import NOW, WHEN_IDLE, Next, reboots_in
+from slurm.drains import RESTARTING, RESTARTS
+from slurm.provisioners.slinky.reboots import Next, reboots_in
 from tests.slurm.slinky.standings import node
 from tests.slurm.slinky.things import worker_pod
 
@@ -19,19 +20,19 @@ def step(reason, state="IDLE+DRAIN", busy=0, pod=None):
 @pytest.mark.parametrize(
     ("reason", "state", "busy", "pod", "expected"),
     [
-        (WHEN_IDLE, "MIXED+DRAIN", 4, worker_pod("slinky-0", made=BEFORE), Next.WAIT),
-        (WHEN_IDLE, "IDLE+DRAIN+COMPLETING", 0, worker_pod("slinky-0", made=BEFORE), Next.WAIT),
-        (WHEN_IDLE, "IDLE+DRAIN", 0, worker_pod("slinky-0", made=BEFORE), Next.DELETE),
-        (NOW, "MIXED+DRAIN", 4, worker_pod("slinky-0", made=BEFORE), Next.DELETE),
-        (NOW, "DOWN+DRAIN", 0, None, Next.RETURN),
-        (NOW, "DOWN+DRAIN+NOT_RESPONDING", 0, worker_pod("slinky-0", made=AFTER), Next.RETURN),
-        (NOW, "IDLE+DRAIN", 0, worker_pod("slinky-0", made=AFTER, ready=False), Next.RETURN),
-        (NOW, "IDLE+DRAIN", 0, worker_pod("slinky-0", made=AFTER), Next.RESUME),
-        (NOW, "DOWN+DRAIN", 0, worker_pod("slinky-0", made=AFTER), Next.RESUME),
+        (RESTARTS, "MIXED+DRAIN", 4, worker_pod("slinky-0", made=BEFORE), Next.WAIT),
+        (RESTARTS, "IDLE+DRAIN+COMPLETING", 0, worker_pod("slinky-0", made=BEFORE), Next.WAIT),
+        (RESTARTS, "IDLE+DRAIN", 0, worker_pod("slinky-0", made=BEFORE), Next.DELETE),
+        (RESTARTING, "MIXED+DRAIN", 4, worker_pod("slinky-0", made=BEFORE), Next.DELETE),
+        (RESTARTING, "DOWN+DRAIN", 0, None, Next.RETURN),
+        (RESTARTING, "DOWN+DRAIN+NOT_RESPONDING", 0, worker_pod("slinky-0", made=AFTER), Next.RETURN),
+        (RESTARTING, "IDLE+DRAIN", 0, worker_pod("slinky-0", made=AFTER, ready=False), Next.RETURN),
+        (RESTARTING, "IDLE+DRAIN", 0, worker_pod("slinky-0", made=AFTER), Next.RESUME),
+        (RESTARTING, "DOWN+DRAIN", 0, worker_pod("slinky-0", made=AFTER), Next.RESUME),
         (ENDED, "DOWN+DRAIN", 0, worker_pod("slinky-0", made=AFTER), Next.RESUME),
         (ENDED, "DOWN+DRAIN", 0, worker_pod("slinky-0", made=BEFORE), None),
         ("xid 79 (by ada)", "IDLE+DRAIN", 0, worker_pod("slinky-0", made=AFTER), None),
-        (NOW, "IDLE", 0, worker_pod("slinky-0", made=AFTER), None),
+        (RESTARTING, "IDLE", 0, worker_pod("slinky-0", made=AFTER), None),
     ],
 )
 def test_each_restart_has_one_next_step(reason, state, busy, pod, expected):
@@ -41,7 +42,7 @@ def test_each_restart_has_one_next_step(reason, state, busy, pod, expected):
 def test_a_pod_that_is_going_is_not_deleted_again():
     going = worker_pod("slinky-0", made=BEFORE)
     going["metadata"]["deletionTimestamp"] = AFTER
-    assert step(NOW, pod=going) is Next.RETURN
+    assert step(RESTARTING, pod=going) is Next.RETURN
 
 
 def test_a_node_that_the_operator_wants_away_stays_drained():

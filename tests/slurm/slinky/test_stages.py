@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusters.spec import ClusterSpec
-from slurm.provisioners.slinky.stages import GOES_FIRST, LEAVING, Stage, Standing, coming, stage_of
+from slurm.drains import LEAVES
+from slurm.provisioners.slinky.stages import GOES_FIRST, Stage, Standing, coming, stage_of
 from tests.slurm.slinky.standings import node, spec_with, standing, worker
 
 ORDINALS = st.frozensets(st.integers(0, 6), max_size=6)
@@ -132,7 +133,7 @@ def test_a_node_that_the_operator_still_wants_away_is_not_freed():
 
 
 def test_a_persons_drain_is_left_and_ours_is_not():
-    drains = [node("slinky-0", "IDLE+DRAIN", "xid 79 (by ada)"), node("slinky-1", "IDLE+DRAIN", LEAVING)]
+    drains = [node("slinky-0", "IDLE+DRAIN", "xid 79 (by ada)"), node("slinky-1", "IDLE+DRAIN", LEAVES)]
     assert stage_of(spec_with(slinky=(0, 1)), standing(slinky=(0, 1), extra=drains)).freed == ("slinky-1",)
 
 
