@@ -14,7 +14,8 @@ from console.errors import ConsoleError, Rejected
 from slurm.kube.access import read_kubeconfig
 from slurm.kube.client import Kube
 from slurm.kube.errors import Unpermitted
-from slurm.kube.kinds import CONTROLLER, NODE_SET, POD, SECRET, Thing
+from slurm.kube.kinds import CONTROLLER, NAMESPACE, NODE_SET, POD, SECRET, Thing
+from slurm.provisioners.slinky.names import TEAM_LABEL
 from tests.contracts.platforms import GPU, SPEC
 from tests.kube.clusters import SlinkyPlatform, remove_namespace, slinky_on
 from tests.kube.double.fixture import double  # noqa: F401
@@ -122,6 +123,21 @@ class TestWriting:
         assert generations == [
             one["metadata"].get("generation") for one in after.values() if one["kind"] != "Pod"
         ]
+
+    def test_another_teams_namespace_is_not_written_to(self, cluster: SlinkyPlatform) -> None:
+        cluster.make()
+        space, kube = cluster.site.names.namespace, cluster.site.kube
+
+        def give_to(team: str) -> None:
+            kube.patch(NAMESPACE, space, "", {"metadata": {"labels": {TEAM_LABEL: team}}})
+
+        give_to("others")
+        try:
+            with pytest.raises(Rejected, match="belongs to the team others"):
+                cluster.apply(sized(0, 1, 2))
+        finally:
+            give_to(cluster.site.ref.team)
+        cluster.settle(SPEC)
 
     def test_secrets_are_made_once(self, cluster: SlinkyPlatform) -> None:
         cluster.make()

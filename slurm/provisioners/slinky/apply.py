@@ -22,7 +22,8 @@ from slurm.provisioners.slinky.conflicts import settle
 from slurm.provisioners.slinky.drift import note_of
 from slurm.provisioners.slinky.likeness import unlike
 from slurm.provisioners.slinky.look import NUDGE, Look, must_nudge, must_renew_controller, nudge_of
-from slurm.provisioners.slinky.pods import DELETION_COST, name_of
+from slurm.provisioners.slinky.names import TEAM_LABEL
+from slurm.provisioners.slinky.pods import DELETION_COST, labels, name_of
 from slurm.provisioners.slinky.region import DATABASE_PASSWORD, DatabaseKind
 from slurm.provisioners.slinky.secrets import secret_objects
 from slurm.provisioners.slinky.site import Site, look_at, round_of
@@ -56,10 +57,22 @@ def _write_objects(site: Site, wanted: tuple[Thing, ...]) -> Iterator[str]:
 def _namespace(site: Site, wanted: Thing) -> Iterator[str]:
     """One that is there and as it should be is not written: not every Role allows it."""
     found = site.kube.find(NAMESPACE, name_of(wanted))
+    if found is not None:
+        _require_own(site, found)
     if found is None or next(unlike(wanted, found), None):
         site.kube.apply(wanted)
     if found is None:
         yield f"Made the namespace {name_of(wanted)}."
+
+
+def _require_own(site: Site, namespace: Thing) -> None:
+    """Two regions on one API server may come to one name: `a` and team `b-c`, `a-b` and team `c`."""
+    team = labels(namespace).get(TEAM_LABEL, site.ref.team)
+    if team != site.ref.team:
+        raise Rejected(
+            f"The namespace {name_of(namespace)} belongs to the team {team}.",
+            hint="Give one of the regions on this API server another namespace prefix.",
+        )
 
 
 def _secrets(site: Site) -> Iterator[str]:

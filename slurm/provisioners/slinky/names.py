@@ -102,4 +102,4 @@ class Names:
 def names_of(ref: ClusterRef, prefix: str) -> Names:
     """`<prefix>-<team>` as namespace, `<slug, cut>-<key>` as base: 27 characters at most."""
     slug = ref.name[:_SLUG_CHARACTERS].strip("-")
-    return Names(namespace=f"{prefix}-{ref.team}"[:63].strip("-"), base=f"{slug}-{ref.key}")
+    return Names(namespace=f"{prefix}-{ref.team}", base=f"{slug}-{ref.key}")

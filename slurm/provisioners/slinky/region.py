@@ -6,12 +6,15 @@ Secrets are not here: the kubeconfig and the database password are sealed under 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Annotated
 
 import msgspec
 
 KUBECONFIG = "kubeconfig"
 DATABASE_PASSWORD = "database-password"
 IMAGES = "ghcr.io/slinkyproject"
+# A namespace has 63 characters (RFC 1123 label) and a team's slug 40: cut short, two teams could share one.
+MOST_PREFIX = 22
 
 
 class LoginBy(StrEnum):
@@ -60,7 +63,7 @@ class RegionSettings:
     """
 
     in_cluster: bool = False
-    namespace_prefix: str = "quarterdeck"
+    namespace_prefix: Annotated[str, msgspec.Meta(max_length=MOST_PREFIX)] = "quarterdeck"
     images: str = IMAGES
     image_suffix: str = "-ubuntu24.04"
     log_image: str = "docker.io/library/alpine:3.22"
