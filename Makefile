@@ -17,18 +17,20 @@ kube: ## run a Kubernetes for development until Ctrl-C; `make run` then shows it
 	@$(PYTHON) deploy/prepare.py kube
 	@exec $(BIN)/python -m tests.kube var/kube
 
-test: lint ## check and test, browser included; what takes longest on Kubernetes is left to test-long
-	@$(BIN)/python -m pytest $(TESTS)
+# Much of a test's time is waiting for a daemon, so there are more processes than most machines have to spare.
+PYTEST := $(BIN)/python -m pytest --dist loadscope --numprocesses
+test: lint ## check and test, browser included; what takes longest is left to test-long
+	@$(PYTEST) 3 $(TESTS)
 
-test-long: prepare-test ## the provisioner's contract, the adapter and every trouble on Kubernetes: half an hour
-	@$(BIN)/python -m pytest -m long tests/kube $(TESTS)
+test-long: prepare-test ## every trouble on Kubernetes, every act's impact, 200 random kills: an hour and more
+	@$(PYTEST) 0 -m long tests/kube tests/slurm/truth tests/slurm/kills tests/contracts $(TESTS)
 
 lint: prepare-test ## ruff, mypy and the import contracts
 	@$(BIN)/ruff check .
 	@$(NO_SECRETS) $(BIN)/mypy
 	@$(NO_SECRETS) $(BIN)/lint-imports
 
-bench: prepare-test ## measure: jobs and node pages, the watcher (over Kubernetes too), slurm.conf
+bench: prepare-test ## measure: jobs and node pages, the watcher (over Kubernetes too), slurm.conf, terminals
 	@$(BIN)/python -m tests.bench
 
 screens: prepare-test ## take the pictures in docs/screens from a demo

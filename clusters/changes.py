@@ -1,64 +1,39 @@
 """Asking for a change: every act that turns what a person wants into a Change row.
 
 Each asks the role and the lifecycle again, whoever calls; does everything in one transaction with the
-cluster's row locked (the only row lock of this app); and enqueues on commit. What happens to a change
-afterwards is `clusters.run`.
+cluster's row locked (`clusters.locks`); and enqueues on commit. What happens to a change
+afterwards is `clusters.run`; what people say to it then, `clusters.answers`.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
 
 from django.db import IntegrityError, transaction
-from django.db.models import Max
 from django.utils import timezone
 
-from clusters import spec as specs
-from clusters.diff import FieldChange, diff, sentence
+from clusters import rolling
+from clusters.acts import Delete, Edit, Reapply, Terminate
+from clusters.conflicts import StaleBase
+from clusters.diff import diff, sentence
+from clusters.impacts import promise
 from clusters.inventory import inventory_problems, most_nodes
-from clusters.lifecycle import Status, Step, refusal
-from clusters.machine import CANCELLABLE, LIVE, ChangeStatus, Kind, gives_way
+from clusters.lifecycle import Status, Step
+from clusters.login_people import first_logins
+from clusters.machine import ChangeStatus, Kind
 from clusters.models import Change, Cluster, Region, Revision
-from clusters.show import show_change
+from clusters.mountable import volume_problems
+from clusters.opening import authorise, locked_for, make_room, open_change, revise, settled
+from clusters.rolling import Course, act_of_course, title
+from clusters.schedule import ASKS, ENTERS, STEPS, withdraw
 from clusters.spec import ClusterSpec
-from clusters.tasks import apply_change
 from clusters.validate import validate
-from console import events
+from clusters.when import When
 from console.access import membership_for
 from console.errors import Conflict, Missing, Problem, Rejected
 from console.models import Membership, Team
 from console.roles import Action
 
-
-class StaleBase(Conflict):
-    """The form was opened on a revision that is no longer current. Both diffs are from that revision."""
-
-    code = "stale-base"
-
-    def __init__(
-        self,
-        base: Revision,
-        current: Revision,
-        theirs: tuple[FieldChange, ...],
-        yours: tuple[FieldChange, ...],
-    ) -> None:
-        super().__init__(
-            f"Revision {current.number} became current while you worked on revision {base.number}"
-            f" ({sentence(theirs)}).",
-            "Compare the two, then make your change again on the current revision.",
-        )
-        self.base, self.current, self.theirs, self.yours = base, current, theirs, yours
-
-
-class Busy(Conflict):
-    """Another change of the cluster is on its way."""
-
-    code = "change-live"
-
-    def __init__(self, live: Change) -> None:
-        super().__init__(
-            f"Change {live.number} of {live.cluster.slug} is {live.status}: {live.summary}.",
-            "One change at a time: wait until it has ended.",
-        )
-        self.change = live
+ENDS: dict[Kind, type[Terminate | Delete]] = {Kind.TERMINATE: Terminate, Kind.DELETE: Delete}
 
 
 def propose(
@@ -70,141 +45,183 @@ def propose(
     kind: Kind = Kind.EDIT,
     summary: str | None = None,
     force: bool = False,
+    start_at: When = None,
+    resumes: Mapping[str, str] | None = None,
 ) -> Change:
     """Ask for `new_spec`. `base` is the number of the revision the person looked at; `force` ends jobs that the
-    platform would otherwise wait for.
+    platform would otherwise wait for; `start_at` is when it is to begin; `resumes` are drained nodes that
+    take jobs again once it holds, by the reason that they have now.
 
     Raises Forbidden, Conflict (not now), StaleBase, Busy, or Rejected with every problem found.
     """
-    _authorise(cluster.team, by, Action.CHANGE_CLUSTER)
+    authorise(cluster, by, Action.CHANGE_CLUSTER)
     with transaction.atomic():
-        cluster = _locked(cluster, Step.CHANGE)
-        _give_way(cluster, kind, by)
+        cluster = locked_for(cluster, Step.CHANGE)
+        make_room(cluster, kind, by, start_at)
         current = cluster.revision
         if current is None:
             raise Conflict(f"{cluster.slug} has no revision to change yet.", "Wait until it is Running.")
         if base != current.number:
             raise _stale(cluster, base, current, new_spec)
         before = current.parsed
-        _refuse(cluster.region, new_spec, before=before)
+        refuse(cluster.team, cluster.region, new_spec, before=before)
         changes = diff(before, new_spec)
         if not changes:
             raise Rejected("This changes nothing: the cluster is already so.")
-        revision = _revise(cluster, new_spec, by)
-        return _open(cluster, kind, by, summary or sentence(changes), revision=revision, force=force)
+        revision = revise(cluster, new_spec, by.user)
+        impact = promise(cluster, Edit(before, new_spec, force))
+        start_at = settled(cluster, kind, by, start_at, impact)
+        words = summary or sentence(changes)
+        return open_change(
+            cluster,
+            kind,
+            by,
+            words,
+            revision=revision,
+            force=force,
+            impact=impact,
+            start_at=start_at,
+            resumes=resumes,
+        )
 
 
 def create_cluster(team: Team, region: Region, spec: ClusterSpec, *, by: Membership) -> Cluster:
     """A new cluster of `team`, Creating. Raises Forbidden, or Rejected with every problem found."""
-    _authorise(team, by, Action.CREATE_CLUSTER)
+    membership_for(by.user, team.slug, Action.CREATE_CLUSTER)
     taken = frozenset(team.clusters.exclude(status=Status.DELETED).values_list("slug", flat=True))
-    _refuse(region, spec, taken=taken)
     try:
         with transaction.atomic():
+            if spec.logins.on and not spec.logins.users:
+                spec = spec.with_logins(first_logins(team, spec.logins))
+            refuse(team, region, spec, taken=taken)
             cluster = Cluster.objects.create(team=team, region=region, slug=spec.name)
-            revision = _revise(cluster, spec, by)
-            _open(cluster, Kind.CREATE, by, f"Create {spec.name}", revision=revision)
+            revision = revise(cluster, spec, by.user)
+            open_change(cluster, Kind.CREATE, by, f"Create {spec.name}", revision=revision)
     except IntegrityError as error:
         name = Problem("name", f"The team already has a cluster {spec.name}.", "Choose another name.")
         raise Rejected(f"{spec.name} cannot be created.", (name,)) from error
     return cluster
 
 
-def rollback_to(cluster: Cluster, number: int, *, base: int | None, by: Membership) -> Change:
+def rollback_to(
+    cluster: Cluster, number: int, *, base: int | None, by: Membership, start_at: When = None
+) -> Change:
     """Ask for an earlier revision's spec as a new revision. Raises Missing, and what `propose` raises."""
     earlier = cluster.revisions.filter(number=number).first()
     if earlier is None:
         raise Missing(f"{cluster.slug} has no revision {number}.", "The Changes page lists them all.")
-    return propose(cluster, earlier.parsed, base=base, by=by, summary=f"Back to revision {number}")
+    summary = f"Back to revision {number}"
+    return propose(cluster, restored(cluster, earlier), base=base, by=by, summary=summary, start_at=start_at)
 
 
-def reconfigure(cluster: Cluster, *, by: Membership) -> Change:
-    """Render and apply again what the cluster should already be. Raises Forbidden or Conflict."""
-    _authorise(cluster.team, by, Action.CHANGE_CLUSTER)
+def restored(cluster: Cluster, earlier: Revision) -> ClusterSpec:
+    """What going back to a revision means: everything but who signs in. A login or a key that was taken away since must
+    not come back by the way."""
+    return earlier.parsed.with_logins(cluster.spec.logins)
+
+
+def propose_unasked(cluster: Cluster, after: ClusterSpec) -> Change:
+    """Ask for `after` on nobody's behalf, for `clusters.follow`: the cluster is locked, and no change is live. In its
+    transaction. Raises Rejected."""
+    before = cluster.spec
+    # What was wrong already, as when the region takes fewer nodes by now, is no reason to leave a key where it was.
+    known = set(_problems(cluster.team, cluster.region, before, before))
+    found = _problems(cluster.team, cluster.region, after, before)
+    _require_none(after, tuple(problem for problem in found if problem not in known))
+    revision = revise(cluster, after, None)
+    impact = promise(cluster, Edit(before, after))
+    return open_change(
+        cluster, Kind.EDIT, None, sentence(diff(before, after)), revision=revision, impact=impact
+    )
+
+
+def reconfigure(cluster: Cluster, *, by: Membership, start_at: When = None) -> Change:
+    """Render and apply again what the cluster should already be; a creation is tried again now. Raises Forbidden or
+    Conflict."""
+    authorise(cluster, by, Action.CHANGE_CLUSTER)
     with transaction.atomic():
-        cluster = _locked(cluster, Step.RECONFIGURE)
+        cluster = locked_for(cluster, Step.RECONFIGURE)
         kind = Kind.RECONFIGURE if cluster.revision else Kind.CREATE
-        _give_way(cluster, kind, by)
+        start_at = start_at if kind is Kind.RECONFIGURE else None
+        make_room(cluster, kind, by, start_at)
         revision = cluster.revision or cluster.revisions.latest("number")
         if kind is Kind.CREATE:
             cluster.enter(Status.CREATING)
-        return _open(cluster, kind, by, f"Apply revision {revision.number} again", revision=revision)
+        impact = promise(cluster, Reapply(revision.parsed)) if kind is Kind.RECONFIGURE else None
+        start_at = settled(cluster, kind, by, start_at, impact)
+        words = f"Apply revision {revision.number} again"
+        return open_change(cluster, kind, by, words, revision=revision, impact=impact, start_at=start_at)
 
 
-def cancel(change: Change, *, by: Membership) -> Change:
-    """Ask for a live edit to be given up: what it has done is undone. Raises Forbidden, or Conflict when it is over,
-    already being undone, or of a kind that cannot be cancelled."""
-    cluster = change.cluster
-    _authorise(cluster.team, by, Action.CHANGE_CLUSTER)
-    with transaction.atomic():
-        rows = Change.objects.filter(pk=change.pk, kind=Kind.EDIT, status__in=CANCELLABLE, cancelled_by=None)
-        is_done = rows.update(cancelled_by=by.user)
-        change.refresh_from_db()
-        if not is_done:
-            raise Conflict(_why_not_cancelled(change), "Its page shows how it goes on.")
-        change.lines.create(text=f"{by.user.username} asked to cancel.", tone="warn")
-        _tell(change, "change.cancelled", by)
-    return change
+def restart(
+    cluster: Cluster,
+    targets: Sequence[str],
+    *,
+    by: Membership,
+    at_once: int = 0,
+    when_idle: bool = False,
+    start_at: datetime | None = None,
+) -> Change:
+    """Start one service or these nodes anew, in this order, `at_once` of them at a time (0: all), now or at a time;
+    `when_idle`, each when its jobs have ended. It makes no revision.
 
-
-def _why_not_cancelled(change: Change) -> str:
-    if change.cancelled_by is not None and change.is_live:
-        return f"Change {change.number} is being cancelled already."
-    if change.is_live and change.kind != Kind.EDIT:
-        return f"Change {change.number} is a {change.kind}: there is nothing to go back to."
-    return f"Change {change.number} is {change.status}: there is nothing left to cancel."
-
-
-def terminate(cluster: Cluster, *, by: Membership) -> Change:
-    """Stop everything; the record and the volumes stay. Raises Forbidden or Conflict."""
-    return _end(cluster, Kind.TERMINATE, by, Action.TERMINATE_CLUSTER, Step.TERMINATE, Status.TERMINATING)
-
-
-def delete(cluster: Cluster, *, by: Membership) -> Change:
-    """Remove what is left of a terminated or failed cluster. Raises Forbidden or Conflict."""
-    return _end(cluster, Kind.DELETE, by, Action.DELETE_CLUSTER, Step.DELETE, Status.DELETING)
-
-
-def _end(cluster: Cluster, kind: Kind, by: Membership, action: Action, step: Step, status: Status) -> Change:
-    _authorise(cluster.team, by, action)
-    with transaction.atomic():
-        cluster = _locked(cluster, step)
-        _give_way(cluster, kind, by)
-        cluster.enter(status)
-        return _open(cluster, kind, by, f"{kind.value.capitalize()} {cluster.slug}", revision=None)
-
-
-def _authorise(team: Team, by: Membership, action: Action) -> None:
-    """By the membership as it is now, not as it was when the page was opened."""
-    membership_for(by.user, team.slug, action)
-
-
-def _locked(cluster: Cluster, step: Step) -> Cluster:
-    """The cluster as it is now, locked until the transaction ends. Raises Conflict when its status forbids
-    `step`."""
-    rows = Cluster.objects.select_for_update(of=("self",)).select_related("team", "region", "revision")
-    cluster = rows.get(pk=cluster.pk)
-    if why_not := refusal(Status(cluster.status), step):
-        raise Conflict(why_not, f"{cluster.slug} is {cluster.status}.")
-    return cluster
-
-
-def _give_way(cluster: Cluster, kind: Kind, by: Membership) -> None:
-    """Make room for a new change. Raises Busy unless the live one may be given up for it.
-
-    Its lease is left alone: the worker that holds it notices at its next write, and until then the new one
-    waits.
+    Raises Forbidden, Conflict, Busy, Missing for what is not there, or Rejected at `at_once` or `start_at`.
     """
-    live = cluster.changes.filter(status__in=LIVE).first()
-    if live is None:
-        return
-    if not gives_way(Kind(live.kind), kind):
-        raise Busy(live)
-    why = f"Given up: {by.user.username} asked to {'try again' if kind is Kind.CREATE else kind.value}."
-    live.status, live.why, live.ended_at = ChangeStatus.FAILED, why, timezone.now()
-    live.save(update_fields=["status", "why", "ended_at"])
-    live.lines.create(text=why, tone="warn")
-    show_change(live)
+    authorise(cluster, by, Action.RESTART_CLUSTER)
+    with transaction.atomic():
+        cluster = locked_for(cluster, Step.RESTART)
+        make_room(cluster, Kind.RESTART, by, start_at)
+        course = _course(cluster, targets, at_once, when_idle=when_idle)
+        impact = promise(cluster, act_of_course(course, cluster.spec))
+        words = title(course)
+        return open_change(
+            cluster,
+            Kind.RESTART,
+            by,
+            words,
+            revision=None,
+            impact=impact,
+            start_at=start_at,
+            course=rolling.to_json(course),
+        )
+
+
+def _course(cluster: Cluster, targets: Sequence[str], at_once: int, *, when_idle: bool) -> Course:
+    names = tuple(dict.fromkeys(targets))
+    known = {*rolling.SERVICES} if len(names) == 1 else set()
+    if unknown := [name for name in names if name not in known and name not in cluster.spec.node_names]:
+        raise Missing(f"{cluster.slug} has no {', '.join(unknown)[:100]} to restart.")
+    if not names or not 0 <= at_once <= len(names):
+        wrong = Problem(
+            "at_once", f"Choose 1 to {len(names)} at a time.", "All at once is as many as there are."
+        )
+        raise Rejected("Nothing was restarted.", (wrong,))
+    return Course(names, at_once or len(names), when_idle)
+
+
+def terminate(cluster: Cluster, *, by: Membership, start_at: When = None) -> Change:
+    """Stop everything; the record and the volumes stay. Raises Forbidden or Conflict."""
+    return _end(cluster, Kind.TERMINATE, by, start_at)
+
+
+def delete(cluster: Cluster, *, by: Membership, start_at: When = None) -> Change:
+    """Remove what is left of a terminated or failed cluster. Raises Forbidden or Conflict."""
+    return _end(cluster, Kind.DELETE, by, start_at)
+
+
+def _end(cluster: Cluster, kind: Kind, by: Membership, start_at: When) -> Change:
+    authorise(cluster, by, ASKS[kind])
+    with transaction.atomic():
+        cluster = locked_for(cluster, STEPS[kind])
+        impact = promise(cluster, ENDS[kind](cluster.spec))
+        make_room(cluster, kind, by, start_at)
+        start_at = settled(cluster, kind, by, start_at, impact)
+        words = f"{kind.value.capitalize()} {cluster.slug}"
+        if start_at is None:
+            for scheduled in cluster.changes.filter(status=ChangeStatus.SCHEDULED):
+                withdraw(scheduled, f"{by.user.username} asked to {kind} the cluster.", timezone.now())
+            cluster.enter(ENTERS[kind])
+        return open_change(cluster, kind, by, words, revision=None, impact=impact, start_at=start_at)
 
 
 def _stale(cluster: Cluster, base: int | None, current: Revision, new_spec: ClusterSpec) -> Conflict:
@@ -217,62 +234,35 @@ def _stale(cluster: Cluster, base: int | None, current: Revision, new_spec: Clus
     return StaleBase(seen, current, diff(seen.parsed, current.parsed), diff(seen.parsed, new_spec))
 
 
-def _refuse(
-    region: Region, spec: ClusterSpec, *, before: ClusterSpec | None = None, taken: Collection[str] = ()
+def refuse(
+    team: Team,
+    region: Region,
+    spec: ClusterSpec,
+    *,
+    before: ClusterSpec | None = None,
+    taken: Collection[str] = (),
 ) -> None:
     """Raise Rejected if anything is wrong with `spec`."""
-    problems = (
-        *(
-            [Problem("name", f"A cluster keeps its name: {before.name}.")]
-            if before and before.name != spec.name
-            else []
-        ),
-        *validate(spec, taken=taken, most_nodes=most_nodes(region)),
-        *inventory_problems(region, spec, before),
-    )
+    _require_none(spec, tuple(_problems(team, region, spec, before, taken)))
+
+
+def _problems(
+    team: Team, region: Region, spec: ClusterSpec, before: ClusterSpec | None, taken: Collection[str] = ()
+) -> Iterator[Problem]:
+    if before and before.name != spec.name:
+        yield Problem("name", f"A cluster keeps its name: {before.name}.")
+    yield from validate(spec, taken=taken, most_nodes=most_nodes(region))
+    yield from inventory_problems(region, spec, before)
+    yield from volume_problems(team, region, spec, before)
+    yield from _login_problems(region, spec)
+
+
+def _require_none(spec: ClusterSpec, problems: tuple[Problem, ...]) -> None:
     if any(problem.blocking for problem in problems):
         raise Rejected(f"{spec.name} cannot be made so: {problems[0].message}", problems)
 
 
-def _revise(cluster: Cluster, spec: ClusterSpec, by: Membership) -> Revision:
-    newest = cluster.revisions.aggregate(newest=Max("number"))["newest"] or 0
-    return cluster.revisions.create(number=newest + 1, spec=specs.to_json(spec), by=by.user)
-
-
-def _open(
-    cluster: Cluster,
-    kind: Kind,
-    by: Membership,
-    summary: str,
-    *,
-    revision: Revision | None,
-    force: bool = False,
-) -> Change:
-    newest = cluster.changes.aggregate(newest=Max("number"))["newest"] or 0
-    change = cluster.changes.create(
-        number=newest + 1,
-        kind=kind,
-        summary=summary[:200],
-        base=cluster.revision,
-        revision=revision,
-        by=by.user,
-        force=force,
-    )
-    change.lines.create(text=f"{by.user.username} asked: {change.summary}.")
-    _tell(change, f"change.{ChangeStatus.PROPOSED}", by)
-    return change
-
-
-def _tell(change: Change, verb: str, by: Membership) -> None:
-    """Everybody who has to know: the audit trail, open pages, and a worker."""
-    events.record(
-        verb,
-        by=by.user,
-        team=change.cluster.team,
-        cluster=change.cluster.slug,
-        target=f"change {change.number}",
-        detail={"kind": change.kind, "summary": change.summary},
-    )
-    show_change(change)
-    # A lost message costs five seconds: `resume_changes` finds what nobody works on.
-    transaction.on_commit(lambda: apply_change.apply_async((change.pk,), retry=False), robust=True)
+def _login_problems(region: Region, spec: ClusterSpec) -> Iterator[Problem]:
+    """The platform's own reason, where it has none."""
+    if spec.logins.on and (why := region.platform.logins().why_not):
+        yield Problem("logins.on", f"{region.slug} has no login users. {why}")

@@ -44,7 +44,9 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         for topic in getattr(self, "topics", ()):
             await self.channel_layer.group_discard(topic, self.channel_name)
 
-    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **more: object) -> None:
+    async def receive(
+        self, text_data: str | None = None, bytes_data: bytes | None = None, **more: object
+    ) -> None:
         """Nothing that a page says means anything here, well-formed or not."""
 
     async def live_push(self, message: dict[str, object]) -> None:

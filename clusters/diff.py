@@ -6,12 +6,13 @@ addressed by name, never by position; slurm.conf line by line; keys by their com
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from difflib import SequenceMatcher
 from enum import StrEnum
 from typing import TypeVar
 
 from clusters.hostlist import fold_ordinals
-from clusters.spec import ClusterSpec, NodeGroup, PartitionSpec, Shape
+from clusters.life_scripts import ABOUT, FIELD, Hook, script_of
+from clusters.line_match import LineMatcher
+from clusters.spec import ClusterSpec, Leaver, Logins, Mount, NodeGroup, PartitionSpec, Shape
 from clusters.sshkeys import KeyRefused, parse_key
 
 LONGEST_SENTENCE = 200
@@ -25,12 +26,17 @@ FIELD_WORDS = {
     "priority_tier": "priority",
     "allow_groups": "allowed groups",
     "allow_accounts": "allowed accounts",
+    "allow_qos": "allowed QOS",
     "shape.plan": "plan",
     "shape.cpus": "CPUs",
     "shape.memory_mib": "memory (MiB)",
     "shape.gpus": "GPUs",
     "shape.gpu_model": "GPU model",
+    "homes": "homes at",
+    "account": "Slurm account",
 }
+# What is compared line by line, as it is spoken of.
+TEXTS = {"slurm_conf": "slurm.conf", **{f"{FIELD}.{hook}": ABOUT[hook].title for hook in Hook}}
 
 
 class Op(StrEnum):
@@ -42,7 +48,7 @@ class Op(StrEnum):
 @dataclass(frozen=True)
 class FieldChange:
     """`old` and `new` are text as shown, empty where there is nothing. `slurm_conf:12` is a line: of the old
-    text for a removal, of the new one otherwise."""
+    text for a removal, of the new one otherwise. So is `scripts.worker_prolog:3`."""
 
     op: Op
     path: str
@@ -60,8 +66,17 @@ def diff(old: ClusterSpec, new: ClusterSpec) -> tuple[FieldChange, ...]:
         *_named(old.groups, new.groups, "groups", _group),
         *_named(old.region_partitions, new.region_partitions, "region_partitions", _partition),
         *_named(old.partitions, new.partitions, "partitions", _partition),
-        *_lines(old.slurm_conf, new.slurm_conf),
+        *_lines(old.slurm_conf, new.slurm_conf, "slurm_conf"),
         *_keys(old.ssh_keys, new.ssh_keys),
+        *_mounts(old.mounts, new.mounts),
+        *(
+            change
+            for hook in Hook
+            for change in _lines(
+                script_of(old.scripts, hook), script_of(new.scripts, hook), f"{FIELD}.{hook}"
+            )
+        ),
+        *_logins(old.logins, new.logins),
     )
 
 
@@ -134,27 +149,79 @@ def _partition(old: PartitionSpec, new: PartitionSpec, prefix: str) -> Changes:
     return _values(old, new, prefix, [f.name for f in fields(PartitionSpec) if f.name != "name"])
 
 
-def _lines(old: str, new: str) -> Changes:
+def _lines(old: str, new: str, path: str) -> Changes:
     before, after = old.splitlines(), new.splitlines()
-    for tag, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+    for tag, i, j, k, m in LineMatcher(before, after).get_opcodes():
         if tag == "equal":
             continue
         paired = min(j - i, m - k)
         for n in range(paired):
-            yield FieldChange(Op.CHANGE, f"slurm_conf:{k + n + 1}", before[i + n], after[k + n])
+            yield FieldChange(Op.CHANGE, f"{path}:{k + n + 1}", before[i + n], after[k + n])
         for n in range(i + paired, j):
-            yield FieldChange(Op.REMOVE, f"slurm_conf:{n + 1}", before[n])
+            yield FieldChange(Op.REMOVE, f"{path}:{n + 1}", before[n])
         for n in range(k + paired, m):
-            yield FieldChange(Op.ADD, f"slurm_conf:{n + 1}", "", after[n])
+            yield FieldChange(Op.ADD, f"{path}:{n + 1}", "", after[n])
 
 
-def _keys(old: tuple[str, ...], new: tuple[str, ...]) -> Changes:
+def _keys(old: tuple[str, ...], new: tuple[str, ...], field: str = "ssh_keys", whose: str = "") -> Changes:
     for line in old:
         if line not in new:
-            yield FieldChange(Op.REMOVE, f"ssh_keys[{_key_name(line)}]", _key_name(line))
+            yield FieldChange(Op.REMOVE, f"{field}[{whose}{_key_name(line)}]", _key_name(line))
     for line in new:
         if line not in old:
-            yield FieldChange(Op.ADD, f"ssh_keys[{_key_name(line)}]", "", _key_name(line))
+            yield FieldChange(Op.ADD, f"{field}[{whose}{_key_name(line)}]", "", _key_name(line))
+
+
+def _mounts(old: tuple[Mount, ...], new: tuple[Mount, ...]) -> Changes:
+    """By path. A volume's new name is no change: the mount is the same."""
+    before, after = {mount.path: mount for mount in old}, {mount.path: mount for mount in new}
+    for path in [*before, *(path for path in after if path not in before)]:
+        was, becomes = before.get(path), after.get(path)
+        if was and becomes and (was.volume, was.read_only) == (becomes.volume, becomes.read_only):
+            continue
+        op = Op.CHANGE if was and becomes else Op.ADD if becomes else Op.REMOVE
+        yield FieldChange(op, f"mounts[{path}]", mounted(was), mounted(becomes))
+
+
+def _logins(old: Logins, new: Logins) -> Changes:
+    yield from _values(old, new, "logins.", ("on", "homes", "account"))
+    before, after = {user.name: user for user in old.users}, {user.name: user for user in new.users}
+    for name, user in before.items():
+        if name not in after:
+            yield FieldChange(Op.REMOVE, f"logins.users[{name}]", str(user.uid))
+    for name, user in after.items():
+        if name not in before:
+            yield FieldChange(Op.ADD, f"logins.users[{name}]", "", str(user.uid))
+        else:
+            yield from _values(before[name], user, f"logins.users[{name}].", ("uid", "sudo", "groups"))
+            yield from _keys(before[name].keys, user.keys, "logins.keys", f"{name}: ")
+    yield from _login_groups(old, new)
+    for leaver in new.leavers:
+        if leaver not in old.leavers:
+            yield FieldChange(Op.ADD, f"logins.leavers[{leaver.name}]", "", left(leaver))
+
+
+def _login_groups(old: Logins, new: Logins) -> Changes:
+    before, after = ({group.name: group.gid for group in logins.groups} for logins in (old, new))
+    for name in sorted(before | after):
+        was, becomes = before.get(name), after.get(name)
+        if was != becomes:
+            op = Op.CHANGE if was and becomes else Op.ADD if becomes else Op.REMOVE
+            yield FieldChange(op, f"logins.groups[{name}]", shown("gid", was), shown("gid", becomes))
+
+
+def left(leaver: Leaver) -> str:
+    """`jobs run on, home archived`."""
+    jobs = "jobs cancelled" if leaver.jobs == "cancel" else "jobs run on"
+    home = {"archive": "home archived", "delete": "home deleted"}.get(leaver.home, "home kept")
+    return f"{jobs}, {home}"
+
+
+def mounted(mount: Mount | None) -> str:
+    """`scratch, read-only`; empty where there is no mount."""
+    if mount is None:
+        return ""
+    return f"{mount.name}, read-only" if mount.read_only else mount.name
 
 
 def _key_name(line: str) -> str:
@@ -168,10 +235,14 @@ def _key_name(line: str) -> str:
 def _spoken(change: FieldChange) -> tuple[str, str]:
     """What a change is about, and what happens to it."""
     field, name, rest = _taken_apart(change.path)
-    if field == "slurm_conf":
-        return "slurm.conf", "line"
+    if field in TEXTS:
+        return TEXTS[field], "line"
     if field == "ssh_keys":
         return "SSH keys", f"{'add' if change.op is Op.ADD else 'remove'} {name}"
+    if field == "mounts":
+        return "Volumes", _mount_spoken(change, name)
+    if field.startswith("logins."):
+        return "Login users", _login_spoken(change, field.removeprefix("logins."), name, rest)
     if field == "groups":
         return name, _group_spoken(change, rest)
     if field in {"partitions", "region_partitions"}:
@@ -186,6 +257,28 @@ def _taken_apart(path: str) -> tuple[str, str, str]:
         return path.partition(":")[0], "", ""
     name, _, rest = rest.rpartition("]")
     return field, name, rest.lstrip(".")
+
+
+def _mount_spoken(change: FieldChange, path: str) -> str:
+    if change.op is Op.REMOVE:
+        return f"unmount {change.old} from {path}"
+    return f"mount {change.new} at {path}"
+
+
+def _login_spoken(change: FieldChange, field: str, name: str, rest: str) -> str:
+    if field == "on":
+        return "on" if change.new == "yes" else "off"
+    if field == "leavers":
+        return f"of {name} {change.new}"
+    act = "add" if change.op is Op.ADD else "remove"
+    if field == "keys":
+        whose, _, key = name.partition(": ")
+        return f"{act} key {key} of {whose}"
+    if rest:
+        return f"{name} {FIELD_WORDS.get(rest, rest)} {change.new or 'none'}"
+    if not name:
+        return f"{FIELD_WORDS.get(field, field)} {change.new or 'the cluster itself'}"
+    return f"{act} {'group ' if field == 'groups' else ''}{name}"
 
 
 def _group_spoken(change: FieldChange, rest: str) -> str:
@@ -214,6 +307,6 @@ def _partition_spoken(change: FieldChange, rest: str) -> str:
 
 
 def _joined(subject: str, whats: Sequence[str]) -> str:
-    if subject == "slurm.conf":
+    if subject in TEXTS.values():
         return f"{len(whats)} line{'s' if len(whats) > 1 else ''}"
     return ", ".join(whats)

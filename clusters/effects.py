@@ -6,18 +6,26 @@ Called by `clusters.run` only. Nothing here decides where the change goes. A pla
 
 from collections.abc import Callable
 from dataclasses import asdict
+from datetime import timedelta
 
 from django.conf import settings
 
+from clusters import rolling
+from clusters.impact import from_json, growth
+from clusters.impacts import act_of, promise
 from clusters.leases import Clock, Lease
 from clusters.machine import Effect, Kind, Outcome
 from clusters.models import Change, Revision
 from clusters.observation import Judgement, Verdict
 from clusters.provisioner import Provisioner
+from clusters.rolling import Begun, Course, Look
 from clusters.show import show_change
 from clusters.spec import ClusterSpec
 from console.errors import ConsoleError, Problem, Rejected, Unavailable
+from console.words import listed
 
+# For a part or a node to come back.
+RESTART_S = 180
 VERDICTS = {
     Verdict.DONE: Outcome.GOOD,
     Verdict.WAITING: Outcome.WAITING,
@@ -87,6 +95,8 @@ class Work:
 
 def check(work: Work) -> Outcome:
     _name_touched_jobs(work)
+    if not settings.SHADOW_CHECK:
+        work.say("Note: the controller is the first to read it, without a shadow before.", "warn")
     try:
         problems = work.provisioner.check(work.revision.parsed, shadow=settings.SHADOW_CHECK)
     except Unavailable as error:
@@ -99,7 +109,13 @@ def check(work: Work) -> Outcome:
         return Outcome.PROBLEMS
     for problem in problems:
         work.say(f"Note: {problem.message} {problem.hint}".strip(), "warn")
-    return Outcome.GOOD
+    return _costs_no_more(work)
+
+
+def hear(work: Work) -> Outcome:
+    """Whether somebody has said yes to what the change costs by now."""
+    work.why = work.why or work.change.waits_for
+    return Outcome.CONFIRMED if work.lease.is_confirmed() else Outcome.PATIENT
 
 
 def apply(work: Work) -> Outcome:
@@ -107,7 +123,10 @@ def apply(work: Work) -> Outcome:
 
 
 def observe(work: Work) -> Outcome:
-    return _judged(work, work.revision.parsed)
+    outcome = _judged(work, work.revision.parsed)
+    if outcome is Outcome.PATIENT and work.change.force:
+        return Outcome.AGAIN  # somebody would not wait any longer
+    return _resumed(work) if outcome is Outcome.GOOD and work.change.resumes else outcome
 
 
 def restore(work: Work) -> Outcome:
@@ -131,14 +150,89 @@ def end(work: Work) -> Outcome:
     return Outcome.GOOD
 
 
+def weigh(work: Work) -> Outcome:
+    """A restart is asked of nobody beforehand: what it costs is all that may have changed."""
+    return _costs_no_more(work)
+
+
+def roll(work: Work) -> Outcome:
+    """One look at a restart: note who is back, and tell the next ones."""
+    course = rolling.from_json(work.change.course)
+    if course.when_idle and work.lease.is_forced():
+        course = rolling.hurried(course)
+    try:
+        seen = work.provisioner.observe()
+        found = rolling.look(course, seen)
+        course = _noted(work, rolling.moved_on(course, found), found)
+        for name, before in found.tell.items():
+            course = _told(work, course, name, before)
+    except Unavailable as error:
+        return work.unsure(error)
+    except ConsoleError as error:
+        return work.refused(error)
+    work.why = rolling.wait_words(course, found)
+    if course.is_over:
+        return Outcome.GOOD
+    if seen.nodes is None and work.change.rests:
+        return Outcome.PATIENT  # an outage in a wait of days stops nothing
+    is_patient = bool(found.waiting) and not found.starting and not found.tell
+    return Outcome.PATIENT if is_patient else Outcome.WAITING
+
+
+def release(work: Work) -> Outcome:
+    """Let those that wait for their restart take jobs as before; what is on its way comes up by itself."""
+    course = rolling.from_json(work.change.course)
+    if not course.when_idle:
+        return Outcome.GOOD
+    try:
+        found = rolling.look(course, work.provisioner.observe())
+        if names := [name for name in (*found.waiting, *found.tell) if name in course.begun]:
+            work.provisioner.resume(names)
+            work.say(f"{listed(names)} take{'s' if len(names) == 1 else ''} jobs as before.")
+    except Unavailable as error:
+        return work.unsure(error)
+    except ConsoleError as error:
+        return work.refused(error)
+    return Outcome.GOOD
+
+
 EFFECTS: dict[Effect, Callable[[Work], Outcome]] = {
     Effect.CHECK: check,
+    Effect.HEAR: hear,
     Effect.APPLY: apply,
     Effect.OBSERVE: observe,
     Effect.RESTORE: restore,
     Effect.CONFIRM: confirm,
     Effect.END: end,
+    Effect.WEIGH: weigh,
+    Effect.ROLL: roll,
+    Effect.RELEASE: release,
 }
+
+
+def _noted(work: Work, course: Course, found: Look) -> Course:
+    """Written down before anybody is told; time for the next ones begins with each that is back."""
+    if found.back or found.left_out:
+        until = work.clock.now() + timedelta(seconds=RESTART_S)
+        work.lease.write(course=rolling.to_json(course), deadline=until)
+    for name in found.left_out:
+        work.say(f"{name} is left out: somebody has drained it.", "warn")
+    for name in found.back:
+        work.say(f"{name} has restarted: {rolling.progress(course)}.")
+    return course
+
+
+def _told(work: Work, course: Course, name: str, before: Begun) -> Course:
+    course = rolling.begun(course, name, before, is_told=False)
+    work.lease.write(course=rolling.to_json(course))
+    said: list[str] = []
+    work.provisioner.restart(name, said.append, when_idle=course.when_idle)
+    course = rolling.begun(course, name, before, is_told=True)
+    until = work.clock.now() + timedelta(seconds=RESTART_S)
+    work.lease.write(course=rolling.to_json(course), deadline=until)
+    for sentence in said:
+        work.say(sentence, "busy")
+    return course
 
 
 def _written(work: Work, spec: ClusterSpec, *, force: bool = False) -> Outcome:
@@ -163,6 +257,35 @@ def _judged(work: Work, spec: ClusterSpec) -> Outcome:
     if judgement.verdict is Verdict.WAITING and judgement.why and not work.change.rests:
         work.say(judgement.why, "busy")
     return Outcome.PATIENT if is_patient else VERDICTS[judgement.verdict]
+
+
+def _resumed(work: Work) -> Outcome:
+    """Let the nodes of the change take jobs again: those that are out for the reason that they were asked back from. A
+    refusal does not undo what already holds."""
+    asked, nodes = work.change.resumes, work.change.cluster.nodes
+    reasons = dict(nodes.filter(name__in=asked).values_list("name", "reason"))
+    names = [name for name, reason in asked.items() if reasons.get(name) == reason]
+    if not names:
+        return Outcome.GOOD
+    try:
+        work.provisioner.resume(names)
+        work.say(f"{listed(names)} take{'s' if len(names) == 1 else ''} jobs again.")
+    except Unavailable as error:
+        work.why = error.message
+        return Outcome.WAITING
+    except ConsoleError as error:
+        work.say(f"{listed(names)} could not be resumed: {error.message} {error.hint}".strip(), "warn")
+    return Outcome.GOOD
+
+
+def _costs_no_more(work: Work) -> Outcome:
+    """What runs changes while a change waits for its turn. Between days it is other jobs in any case: see `growth`."""
+    change, act = work.change, act_of(work.change)
+    if act is None or change.impact is None:
+        return Outcome.GOOD
+    more = growth(from_json(change.impact), promise(change.cluster, act), by_name=change.start_at is None)
+    work.why = " ".join(more)
+    return Outcome.GREW if more else Outcome.GOOD
 
 
 def _name_touched_jobs(work: Work) -> None:

@@ -6,6 +6,7 @@ Called by `clusters.run` only.
 
 from django.db import transaction
 
+from clusters import rolling
 from clusters.effects import Work
 from clusters.lifecycle import Status
 from clusters.machine import ENDINGS, ChangeStatus, Kind
@@ -49,7 +50,8 @@ def _why(work: Work, status: ChangeStatus) -> str:
     """A rolled back change keeps the reason why it was rolled back, not how that went."""
     if status is ChangeStatus.COMMITTED:
         return ""
-    return work.change.why if status is ChangeStatus.ROLLED_BACK else work.why
+    is_undone = status is ChangeStatus.ROLLED_BACK or work.change.kind == Kind.RESTART
+    return work.change.why if is_undone and work.change.why else work.why
 
 
 def _last_words(work: Work, status: ChangeStatus) -> tuple[str, str]:
@@ -61,14 +63,24 @@ def _last_words(work: Work, status: ChangeStatus) -> tuple[str, str]:
             f"Rolled back: revision {change.base and change.base.number} runs again.",
             "warn",
         ),
-        ChangeStatus.FAILED: (f"Failed. {why}", "bad"),
+        ChangeStatus.FAILED: (_failed(work), "bad"),
         ChangeStatus.STUCK: (f"Stuck: somebody has to look at {change.cluster.slug}. {why}", "bad"),
     }
     text, tone = words[status]
     return text.strip(), tone
 
 
+def _failed(work: Work) -> str:
+    if work.change.kind == Kind.RESTART:
+        return (
+            f"Stopped: {rolling.progress(rolling.from_json(work.change.course))}. The rest runs on as it was."
+        )
+    return f"Failed. {work.why}"
+
+
 def _done(work: Work) -> str:
+    if work.change.kind == Kind.RESTART:
+        return f"Done: {rolling.progress(rolling.from_json(work.change.course))}."
     if work.change.kind in ENDINGS:
         return f"Done: {work.change.cluster.slug} is {AFTER_COMMIT[Kind(work.change.kind)]}."
     return f"Done: revision {work.revision.number} is current."
@@ -80,7 +92,8 @@ def _settle_cluster(work: Work, status: ChangeStatus) -> None:
         if work.change.revision is not None:
             cluster.revision = work.change.revision
             cluster.save(update_fields=["revision"])
-        cluster.enter(AFTER_COMMIT[kind])
+        if kind in AFTER_COMMIT:
+            cluster.enter(AFTER_COMMIT[kind])
         _forget(work)
     elif kind is Kind.CREATE or kind in ENDINGS:
         cluster.enter(Status.FAILED, work.why)

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from enum import StrEnum
+
+from clusters.line_match import LineMatcher
 
 AROUND = 3
 
@@ -76,7 +77,7 @@ def _word(name: str, old: Mapping[str, str], new: Mapping[str, str]) -> str:
 
 def _stretches(old_text: str, new_text: str) -> tuple[Stretch, ...]:
     old, new = old_text.splitlines(), new_text.splitlines()
-    groups = SequenceMatcher(None, old, new).get_grouped_opcodes(AROUND)
+    groups = LineMatcher(old, new).get_grouped_opcodes(AROUND)
     found, end = [], 0
     for group in groups:
         found.append(Stretch(tuple(_lines(group, old, new)), group[0][1] - end))

@@ -1,9 +1,11 @@
 """What a region offers, and what of a spec it does not: plans, their shapes and sizes, and images."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from clusters.models import Image, Plan, Region
 from clusters.spec import ClusterSpec, Shape
+from clusters.upgrades import upgrade_problems
 from console.errors import Missing, Problem
 
 
@@ -16,6 +18,31 @@ def images_of(region: Region) -> list[Image]:
     """Those that clusters there can start from, the newest Slurm first."""
     enabled = Image.objects.filter(enabled=True).order_by("-slurm_version", "slug")
     return [image for image in enabled if offers(region, image)]
+
+
+@dataclass(frozen=True)
+class ImageChoice:
+    """An image that a cluster could go to. `why_not` is a sentence where it cannot, `hint` what to do instead."""
+
+    image: Image
+    why_not: str = ""
+    hint: str = ""
+
+
+def image_choices(region: Region, spec: ClusterSpec) -> list[ImageChoice]:
+    """All that the region offers, the newest Slurm first, the cluster's own among them."""
+    return [_choice(image, spec) for image in images_of(region)]
+
+
+def with_image(spec: ClusterSpec, image: Image) -> ClusterSpec:
+    return replace(spec, image=image.slug, slurm_version=image.slurm_version)
+
+
+def _choice(image: Image, spec: ClusterSpec) -> ImageChoice:
+    if image.slug == spec.image:
+        return ImageChoice(image, "The cluster runs it.")
+    problem = next(iter(upgrade_problems(spec, with_image(spec, image))), None)
+    return ImageChoice(image, problem.message, problem.hint) if problem else ImageChoice(image)
 
 
 def offers(region: Region, image: Image) -> bool:
@@ -52,3 +79,5 @@ def _image(region: Region, spec: ClusterSpec, before: ClusterSpec | None) -> Ite
         yield Problem("image", f"{image.name} does not run in {region.slug}.", "Choose another.")
     elif image.slurm_version != spec.slurm_version:
         yield Problem("slurm_version", f"Image {image.slug} carries Slurm {image.slurm_version}.")
+    elif before:
+        yield from upgrade_problems(before, spec)

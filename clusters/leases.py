@@ -1,9 +1,9 @@
 """Who works on a change at this moment: one worker, for as long as it keeps saying so.
 
 A lease is a token and a time on the change's row. Every write of a worker is guarded by its token, so that a
-worker that was thought dead and comes back finds nothing to write to and stops. Used by `clusters.run` and
-`clusters.tasks` alone. Times come from the clock given, never from the database, so that tests turn it by
-hand.
+worker that was thought dead and comes back finds nothing to write to and stops. Used by `clusters.run`,
+`clusters.tasks` and the demo's past alone. Times come from the clock given, never from the database, so
+that tests turn it by hand.
 """
 
 import logging
@@ -73,18 +73,37 @@ class Lease:
         if self.change.deadline is not None:
             left = self.change.deadline - self.clock.now()
         left = max(left, timedelta(seconds=LEAST_LEFT_S))
-        self.write(deadline=None, time_left=left, attempts=0, waits_for=waits_for)
+        since = self.change.rests_since or self.clock.now()
+        self.write(deadline=None, time_left=left, attempts=0, waits_for=waits_for, rests_since=since)
 
     def wake(self) -> None:
         """Let its clock run on, with time enough for what comes after the wait. Raises LeaseLost."""
         if self.change.time_left is not None:
-            deadline = self.clock.now() + self.change.time_left
-            self.write(deadline=deadline, time_left=None, waits_for="")
+            now = self.clock.now()
+            deadline = now + self.change.time_left
+            rested = self.change.rested + (now - (self.change.rests_since or now))
+            self.write(deadline=deadline, time_left=None, waits_for="", rests_since=None, rested=rested)
 
     def cancelled_by(self) -> str:
         """Who has asked to cancel the change, empty while nobody has. Asks the database."""
         asked = Change.objects.filter(pk=self.change.pk).values_list("cancelled_by__username", flat=True)
         return asked.first() or ""
+
+    def is_forced(self) -> bool:
+        """Whether jobs are ended by now that would otherwise be waited for. Asks the database."""
+        self.change.force = Change.objects.filter(pk=self.change.pk, force=True).exists()
+        return self.change.force
+
+    def is_confirmed(self) -> bool:
+        """Whether somebody has said yes to what the change costs by now, and to what: `change.impact` is read, too."""
+        row = (
+            Change.objects.filter(pk=self.change.pk, is_confirmed=True)
+            .values_list("impact", flat=True)
+            .first()
+        )
+        if row is not None:
+            self.change.impact = row
+        return row is not None
 
     def hold(self) -> None:
         """Prolong without writing anything, even when the change was given up: the worker is still busy

@@ -23,7 +23,9 @@ class PartState(StrEnum):
 
 @dataclass(frozen=True)
 class Part:
-    """One service: `kind` is accounting, controller, worker or login; `name` is unique in the cluster."""
+    """One service: `kind` is accounting, controller, worker or login; `name` is unique in the cluster; `init` is the
+    version of the cluster's init script that it started with, empty where there was none. `prolog` and `epilog` are the
+    versions in a worker's own copy of the configuration, None where the platform does not tell."""
 
     kind: str
     name: str
@@ -31,6 +33,9 @@ class Part:
     since: datetime | None = None
     detail: str = ""
     restarts: int = 0
+    init: str = ""
+    prolog: str | None = None
+    epilog: str | None = None
 
 
 @dataclass(frozen=True)

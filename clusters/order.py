@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from clusters.inventory import offers
 from clusters.models import Image, Plan, Region
-from clusters.spec import CPU_GROUP, GPU_GROUP, ClusterSpec, NodeGroup, PartitionSpec
+from clusters.spec import CPU_GROUP, GPU_GROUP, ClusterSpec, Logins, Mount, NodeGroup, PartitionSpec
 from console.errors import Problem, Rejected
 
 
 @dataclass(frozen=True)
 class Order:
-    """Slugs and counts as typed. An empty plan or a count of 0 leaves that group out."""
+    """Slugs and counts as typed. An empty plan or a count of 0 leaves that group out. `login_users` of None is on where
+    the region's platform has such; `homes` is the path of the mount that they are on."""
 
     name: str
     region: str
@@ -23,6 +24,9 @@ class Order:
     cpu_plan: str = ""
     cpu_nodes: int = 0
     ssh_keys: tuple[str, ...] = ()
+    mounts: tuple[Mount, ...] = ()
+    login_users: bool | None = None
+    homes: str = ""
 
 
 def spec_for(order: Order) -> tuple[Region, ClusterSpec]:
@@ -58,7 +62,15 @@ def spec_for(order: Order) -> tuple[Region, ClusterSpec]:
         region_partitions=tuple(PartitionSpec(name=p["name"], nodes=p["nodes"]) for p in region.partitions),
         slurm_conf=image.slurm_conf,
         ssh_keys=order.ssh_keys,
+        mounts=order.mounts,
+        logins=_logins(region, order),
     )
+
+
+def _logins(region: Region, order: Order) -> Logins:
+    """Whom `clusters.changes.create_cluster` puts into it is not known before."""
+    is_on = order.login_users if order.login_users is not None else not region.platform.logins().why_not
+    return Logins(on=is_on, homes=order.homes if is_on else "")
 
 
 def _group(

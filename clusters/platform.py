@@ -25,16 +25,21 @@ class RegionRef:
     config: Mapping[str, object] = field(default_factory=dict)
 
 
-class Platform(Protocol):
-    """`title` and `about` introduce the kind of platform to who registers a region; `form` asks what it needs.
+@dataclass(frozen=True)
+class LoginsHere:
+    """Whether clusters of a region can have login users. Each is a sentence or two, and empty where all is as it should
+    be: `why_not` says why they cannot, `caveat` what they only look like."""
 
-    `spares_jobs`: a restart of all workers goes some at a time and waits for the jobs on each; else it ends them.
-    """
+    why_not: str = ""
+    caveat: str = ""
+
+
+class Platform(Protocol):
+    """`title` and `about` introduce the kind of platform to who registers a region; `form` asks what it needs."""
 
     title: ClassVar[str]
     about: ClassVar[str]
     form: ClassVar[type[RegionForm]]
-    spares_jobs: ClassVar[bool]
 
     def __init__(self, ref: RegionRef) -> None: ...
 
@@ -44,6 +49,14 @@ class Platform(Protocol):
 
     def offers(self, slurm_version: str) -> bool:
         """Whether clusters of this Slurm version (`24.11`) can run here. Pure."""
+        ...
+
+    def mount_caveat(self) -> str:
+        """What mounts of volumes only look like here, in a sentence; empty where they are true. Quick."""
+        ...
+
+    def logins(self) -> LoginsHere:
+        """Quick."""
         ...
 
     def documents(self) -> Mapping[str, str]:

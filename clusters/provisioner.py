@@ -13,6 +13,7 @@ from typing import Protocol
 from django.conf import settings
 from django.utils.module_loading import import_string
 
+from clusters.acts import Act, Touch
 from clusters.observation import Judgement, Observation
 from clusters.ref import ClusterRef as ClusterRef
 from clusters.spec import ClusterSpec
@@ -31,10 +32,15 @@ class Completed:
 
 
 class Executor(Protocol):
-    """Runs one command beside the controller. Never through a shell."""
+    """Runs commands beside the controller. No shell ever parses them."""
 
     def run(self, argv: Sequence[str], *, timeout_s: float = 4.0, stdin: bytes = b"") -> Completed:
         """Block until `argv` ends. Raises Unavailable when it cannot be run or does not answer in time."""
+        ...
+
+    def run_each(self, commands: Sequence[Sequence[str]], *, timeout_s: float = 4.0) -> tuple[Completed, ...]:
+        """The same for several, in their order, as cheaply as the platform can; `timeout_s` is for each. Raises
+        Unavailable for the first that cannot be run or is late; one that merely fails does not stop the others."""
         ...
 
 
@@ -53,6 +59,18 @@ class LoginEndpoint:
     tunnel: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Home:
+    """What somebody keeps on the login node itself, on no volume. `bytes` is what it takes on the disk."""
+
+    user: str
+    bytes: int
+
+    @property
+    def mib(self) -> int:
+        return max(1, self.bytes // 2**20)
+
+
 class Provisioner(Protocol):
     def render(self, spec: ClusterSpec) -> Mapping[str, str]:
         """The files or objects that would be applied, by name. Pure: same spec, same answer."""
@@ -60,6 +78,13 @@ class Provisioner(Protocol):
 
     def check(self, spec: ClusterSpec, *, shadow: bool = True) -> tuple[Problem, ...]:
         """Ask the platform without touching the cluster (a shadow controller reads the candidate). At most 12 s."""
+        ...
+
+    def foresee(self, act: Act) -> tuple[Touch, ...]:
+        """What the act restarts, takes away or makes read its files again, in the order in which that happens, with
+        what becomes of jobs there and of files. Nothing for a drain or its end, which every platform does alike. Pure:
+        it asks nobody, so it may be called in a web request.
+        """
         ...
 
     def apply(self, spec: ClusterSpec, say: Say, *, force: bool = False) -> None:
@@ -87,17 +112,42 @@ class Provisioner(Protocol):
     def restart(self, part: str, say: Say, *, when_idle: bool = False) -> None:
         """Restart `controller`, `login`, `workers`, or one node by its Slurm name (its reboot).
 
-        `when_idle`, of a node only: drain it with a reason of ours and return; `revive` restarts it once its jobs have
-        ended and lets it take new ones.
+        `when_idle`, of nodes only: drain them with a reason of ours and return; `revive` restarts each once its jobs
+        have ended and lets it take new ones. Nodes that are drained already keep their reason, and of all workers they
+        are left out.
         """
+        ...
+
+    def drain(self, nodes: Sequence[str], reason: str) -> None:
+        """Have these nodes take no new jobs; those on them go on. Raises Rejected or Unavailable."""
+        ...
+
+    def resume(self, nodes: Sequence[str]) -> None:
+        """Let drained nodes take jobs again; nothing happens to those that do. Raises Rejected or Unavailable."""
         ...
 
     def login(self) -> LoginEndpoint:
         """Quick. Raises Unavailable while the login node is not up."""
         ...
 
-    def executor(self) -> Executor:
-        """Quick."""
+    def homes(self) -> tuple[Home, ...]:
+        """Whose files are in homes on the login node that are on no volume, the largest first; nobody's if there are
+        none. For a page that asks for it by itself: some seconds at most. Raises Unavailable when it cannot be told
+        in time, or while the login node is not up.
+        """
+        ...
+
+    def executor(self, login: str = "") -> Executor:
+        """Quick. With the name of a login user, where the platform has such: commands run as them, in their home."""
+        ...
+
+    def login_executor(self) -> Executor:
+        """Runs commands where people sign in. Quick. Raises Unavailable while the login node is not up."""
+        ...
+
+    def node_executor(self, node: str) -> Executor:
+        """Runs commands on a worker itself, with the rights that its slurmd has. Quick. Raises Unavailable while the
+        node is not up."""
         ...
 
     def terminate(self, say: Say) -> None:

@@ -12,27 +12,32 @@ from datetime import timedelta
 from clusters import leases, machine
 from clusters.effects import EFFECTS, Work
 from clusters.endings import finish
-from clusters.leases import Clock, LeaseLost
+from clusters.leases import Clock, Lease, LeaseLost
 from clusters.machine import ENDINGS, ChangeStatus, Effect, Kind, Move, Outcome
 from clusters.show import show_change
 
 SYSTEM = Clock()
-CHECK_S = 20
+# A platform that is away for a minute delays a change in whichever status it is, and no more.
+CHECK_S = 90
 EDIT_S = 120
 CREATE_S = 300
-RESTORE_S = 120
+RESTORE_S = 240
 LOOK_AGAIN_S = 0.5
 MOST_ATTEMPTS = 6
 AGAIN = frozenset({Outcome.WAITING, Outcome.UNSURE, Outcome.AGAIN})
-LOOKS = frozenset({Effect.OBSERVE, Effect.CONFIRM})
+LOOKS = frozenset({Effect.OBSERVE, Effect.CONFIRM, Effect.HEAR, Effect.ROLL})
 log = logging.getLogger(__name__)
 
 
 def run(change_id: int, *, clock: Clock = SYSTEM) -> None:
     """Bring the change to its end, or return at once when another worker has it. Blocks for minutes."""
-    lease = leases.take(change_id, clock)
-    if lease is None:
-        return
+    if lease := leases.take(change_id, clock):
+        carry(lease)
+
+
+def carry(lease: Lease) -> None:
+    """The same for whoever has taken the change already."""
+    change_id = lease.change.pk
     try:
         with leases.beating(lease):
             _travel(Work(lease))
@@ -80,6 +85,10 @@ def _enter(work: Work, move: Move) -> None:
         return
     before = ChangeStatus(work.change.status)
     fields: dict[str, object] = {"status": move.status}
+    if move.status is ChangeStatus.CHECKING:
+        fields["is_confirmed"] = False
+    if work.change.begun_at is None:
+        fields["begun_at"] = work.clock.now()
     if allowed := _allowed_s(Kind(work.change.kind), before, move.status):
         fields["deadline"] = work.clock.now() + timedelta(seconds=allowed)
     if move.status is ChangeStatus.ROLLING_BACK:
@@ -116,20 +125,34 @@ def _is_late(work: Work) -> bool:
 def _applying(work: Work, before: ChangeStatus) -> tuple[str, str]:
     if work.change.kind in ENDINGS:
         return f"Ending {work.change.cluster.slug}.", "busy"
+    if work.change.kind == Kind.RESTART:
+        return "It costs no more than was said. Restarting.", "busy"
     if before is ChangeStatus.OBSERVING:
         return "Applying the next step.", "busy"
     return "Checked: nothing speaks against it. Applying.", "busy"
 
 
+def _going_back(work: Work, before: ChangeStatus) -> tuple[str, str]:
+    if work.change.kind == Kind.RESTART:
+        return f"{work.why} Nothing else restarts.", "bad"
+    return f"{work.why} Going back to revision {work.base.number}.".strip(), "bad"
+
+
 SENTENCES: dict[ChangeStatus, Callable[[Work, ChangeStatus], tuple[str, str]]] = {
-    ChangeStatus.CHECKING: lambda work, before: ("Checking before anything is touched.", "busy"),
+    ChangeStatus.CHECKING: lambda work, before: (
+        "Confirmed. Checking again."
+        if before is ChangeStatus.ASKING
+        else "Checking before anything is touched.",
+        "busy",
+    ),
+    ChangeStatus.ASKING: lambda work, before: (
+        f"It would cost more than was promised. {work.why} Somebody has to say yes or no.",
+        "warn",
+    ),
     ChangeStatus.APPLYING: _applying,
     ChangeStatus.OBSERVING: lambda work, before: (
         "Applied. Waiting until the cluster itself says so.",
         "busy",
     ),
-    ChangeStatus.ROLLING_BACK: lambda work, before: (
-        f"{work.why} Going back to revision {work.base.number}.".strip(),
-        "bad",
-    ),
+    ChangeStatus.ROLLING_BACK: _going_back,
 }

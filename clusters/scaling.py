@@ -1,27 +1,37 @@
 """How many nodes a group has, and which ones. Pure.
 
 Growth takes the lowest free numbers, as Slinky's operator does; when a group shrinks the highest go, unless others are
-chosen. Numbers may so have gaps.
+chosen. Numbers may so have gaps. A group without nodes is no group: with its last node it goes, its partition and its
+plan with it, and one that is not there comes with its first.
 """
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from itertools import count, islice
 
-from clusters.spec import ClusterSpec, NodeGroup
+from clusters.spec import CPU_GROUP, GPU_GROUP, ClusterSpec, NodeGroup, Shape
 from console.errors import Problem
 
+GROUPS = (GPU_GROUP, CPU_GROUP)
 
-def rescale(spec: ClusterSpec, counts: Mapping[str, int], leaving: Collection[str] = ()) -> ClusterSpec:
+
+def rescale(
+    spec: ClusterSpec,
+    counts: Mapping[str, int],
+    leaving: Collection[str] = (),
+    shapes: Mapping[str, Shape] | None = None,
+) -> ClusterSpec:
     """`spec` with as many nodes in each named group; groups that `counts` leaves out stay as they are.
 
-    Of nodes that go those named in `leaving` go first. What they cannot mean is for `misfits` to say.
+    Of nodes that go those named in `leaving` go first. What they cannot mean is for `misfits` to say. `shapes` are the
+    machines of groups that come to be; one that is named without stays away.
     """
+    fresh = (NodeGroup(name, shape, ()) for name, shape in (shapes or {}).items() if spec.group(name) is None)
     groups = (
         _resized(group, counts.get(group.name, len(group.ordinals)), frozenset(leaving))
-        for group in spec.groups
+        for group in sorted((*spec.groups, *fresh), key=lambda group: GROUPS.index(group.name))
     )
-    return replace(spec, groups=tuple(groups))
+    return replace(spec, groups=tuple(group for group in groups if group.ordinals))
 
 
 def misfits(

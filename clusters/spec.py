@@ -56,6 +56,98 @@ class PartitionSpec:
     qos: str = ""
     allow_groups: tuple[str, ...] = ()
     allow_accounts: tuple[str, ...] = ()
+    allow_qos: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A volume of the team at one path on the login node and on every worker.
+
+    `volume` is its key, which never changes; `name` is what it was called when this was written, for people to read.
+    """
+
+    volume: str
+    name: str
+    path: str
+    read_only: bool = False
+
+
+@dataclass(frozen=True)
+class LifeScripts:
+    """Programs that run at fixed points of the cluster's life and of its jobs', each as a whole text; empty is none.
+
+    What each is for is in `clusters.life_scripts`.
+    """
+
+    worker_init: str = ""
+    login_init: str = ""
+    worker_prolog: str = ""
+    worker_epilog: str = ""
+    controller_prolog: str = ""
+    controller_epilog: str = ""
+
+
+@dataclass(frozen=True)
+class LoginGroup:
+    """A group of the cluster's own. `gid` is the same on all clusters of the team, for ever."""
+
+    name: str
+    gid: int
+
+
+@dataclass(frozen=True)
+class LoginUser:
+    """Somebody who signs in on the login node and whose jobs run as them. `uid`, which is also the number of a group of
+    their name, is the same on all clusters of the team, for ever.
+
+    `groups` are names of further ones. `keys` are the public keys of their person as they were when this was written.
+    """
+
+    name: str
+    uid: int
+    groups: tuple[str, ...] = ()
+    sudo: bool = False
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Leaver:
+    """Who was a login user until this was written, and what becomes of what they leave: their `jobs` (run, cancel) and
+    their `home` (keep, archive, delete)."""
+
+    name: str
+    uid: int
+    jobs: str = "run"
+    home: str = "keep"
+
+
+@dataclass(frozen=True)
+class Logins:
+    """Who signs in. Off: everybody is root, or the one user that the platform has.
+
+    `homes` is the path of the mount that the homes are on, empty for a directory of the cluster itself that stays as
+    long as the cluster. `account` is the Slurm account of whoever has none, where there is accounting. `leavers` are of
+    the last change of logins alone.
+    """
+
+    on: bool = False
+    homes: str = ""
+    account: str = ""
+    users: tuple[LoginUser, ...] = ()
+    groups: tuple[LoginGroup, ...] = ()
+    leavers: tuple[Leaver, ...] = ()
+
+    def user(self, name: str) -> LoginUser | None:
+        return next((user for user in self.users if user.name == name), None) if self.on else None
+
+    def home_of(self, name: str) -> str:
+        return f"{self.homes_directory}/{name}"
+
+    @property
+    def homes_directory(self) -> str:
+        """A volume that is mounted at `/home`, or at a path that ends so, holds homes and nothing else."""
+        base = self.homes or "/home"
+        return base if base.endswith("/home") else f"{base}/home"
 
 
 @dataclass(frozen=True)
@@ -73,6 +165,9 @@ class ClusterSpec:
     partitions: tuple[PartitionSpec, ...] = ()
     slurm_conf: str = ""
     ssh_keys: tuple[str, ...] = ()
+    mounts: tuple[Mount, ...] = ()
+    scripts: LifeScripts = LifeScripts()
+    logins: Logins = Logins()
     schema: int = SCHEMA
 
     @property
@@ -108,6 +203,15 @@ class ClusterSpec:
     def with_slurm_conf(self, text: str) -> "ClusterSpec":
         return replace(self, slurm_conf=text)
 
+    def with_mounts(self, mounts: tuple[Mount, ...]) -> "ClusterSpec":
+        return replace(self, mounts=mounts)
+
+    def with_scripts(self, scripts: LifeScripts) -> "ClusterSpec":
+        return replace(self, scripts=scripts)
+
+    def with_logins(self, logins: Logins) -> "ClusterSpec":
+        return replace(self, logins=logins)
+
 
 def _bracket(group: NodeGroup) -> str:
     return f"{group.name}-[{fold_ordinals(group.ordinals)}]"
@@ -120,5 +224,8 @@ def to_json(spec: ClusterSpec) -> dict[str, object]:
 
 
 def from_json(data: object) -> ClusterSpec:
-    """The reverse of `to_json`. Raises `msgspec.ValidationError` naming the path of what does not fit."""
+    """The reverse of `to_json`, also of one that was stored before a field came to be.
+
+    Raises `msgspec.ValidationError` naming the path of what does not fit.
+    """
     return msgspec.convert(data, ClusterSpec)

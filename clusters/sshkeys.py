@@ -8,6 +8,8 @@ OpenSSH's own refusals: no DSA (removed in 10.0), no RSA below 2048 bits.
 import base64
 import binascii
 import hashlib
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 TYPES = frozenset(
@@ -21,6 +23,7 @@ TYPES = frozenset(
         "sk-ecdsa-sha2-nistp256@openssh.com",
     }
 )
+BITS = {"ecdsa-sha2-nistp384": 384, "ecdsa-sha2-nistp521": 521}
 LEAST_RSA_BITS = 2048
 LONGEST_LINE = 8192
 
@@ -31,11 +34,12 @@ class KeyRefused(ValueError):
 
 @dataclass(frozen=True)
 class PublicKey:
-    """`fingerprint` is what `ssh-keygen -l` prints."""
+    """`fingerprint` and `bits` are what `ssh-keygen -l` prints."""
 
     type: str
     fingerprint: str
     comment: str = ""
+    bits: int = 256
 
 
 def parse_key(line: str) -> PublicKey:
@@ -56,9 +60,18 @@ def parse_key(line: str) -> PublicKey:
             "A public key begins with its type, such as ssh-ed25519; options before it are not taken."
         )
     blob = _decoded(data)
-    _examine(type_, _fields(blob))
+    bits = _examine(type_, _fields(blob))
     digest = base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
-    return PublicKey(type_, f"SHA256:{digest}", comment.strip())
+    return PublicKey(type_, f"SHA256:{digest}", comment.strip(), bits)
+
+
+def keys_in(lines: Iterable[str]) -> list[tuple[str, PublicKey]]:
+    """Each line with its key; what is no key is left out."""
+    found = []
+    for line in lines:
+        with suppress(KeyRefused):
+            found.append((line, parse_key(line)))
+    return found
 
 
 def _decoded(data: str) -> bytes:
@@ -81,7 +94,8 @@ def _fields(blob: bytes) -> list[bytes]:
     return fields
 
 
-def _examine(type_: str, fields: list[bytes]) -> None:
+def _examine(type_: str, fields: list[bytes]) -> int:
+    """How many bits the key has."""
     least = 3 if type_ != "ssh-ed25519" else 2
     if len(fields) < least or fields[0] != type_.encode():
         raise KeyRefused(
@@ -96,3 +110,5 @@ def _examine(type_: str, fields: list[bytes]) -> None:
                 f"This RSA key has {bits} bits; sshd wants {LEAST_RSA_BITS}. "
                 "Make one with: ssh-keygen -t ed25519"
             )
+        return bits
+    return BITS.get(type_, 256)

@@ -10,6 +10,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 
 from clusters.hostlist import HostlistError, expand
+from clusters.life_scripts import FIELD as SCRIPTS
+from clusters.life_scripts import script_problems
+from clusters.login_rules import login_problems
+from clusters.mount_rules import mount_problems
 from clusters.spec import CPU_GROUP, GPU_GROUP, MAX_OWN_PARTITIONS, ClusterSpec, NodeGroup, PartitionSpec
 from clusters.sshkeys import KeyRefused, parse_key
 from console.errors import Problem
@@ -27,6 +31,7 @@ HIGHEST_ORDINAL = 99_999
 MOST_MINUTES = 525_600
 MOST_SSH_KEYS = 64
 MOST_CONF_BYTES = 512 * 1024
+MOST_CONF_LINES = 20_000
 
 Problems = Iterator[Problem]
 
@@ -45,13 +50,16 @@ def validate(
         *_partitions(spec),
         *_ssh_keys(spec.ssh_keys),
         *_conf(spec.slurm_conf),
+        *mount_problems(spec.mounts),
+        *script_problems(spec.scripts),
+        *login_problems(spec),
     )
 
 
 def _text(value: object, path: str = "") -> Problems:
     """Control characters, wherever they hide: they would forge lines in files and logs."""
     if isinstance(value, str):
-        allowed = "\n\t" if path == "slurm_conf" else ""
+        allowed = "\n\t" if path == "slurm_conf" or path.startswith(f"{SCRIPTS}.") else ""
         if any(
             (ord(c) < 32 or 127 <= ord(c) < 160 or c in "\u2028\u2029") and c not in allowed for c in value
         ):
@@ -162,7 +170,7 @@ def _partition(partition: PartitionSpec, path: str, nodes: Collection[str]) -> P
         )
     if partition.qos and not WORD.fullmatch(partition.qos):
         yield Problem(f"{path}.qos", "A QOS is one word.")
-    for field in ("allow_groups", "allow_accounts"):
+    for field in ("allow_groups", "allow_accounts", "allow_qos"):
         for index, word in enumerate(getattr(partition, field)):
             if not WORD.fullmatch(word):
                 yield Problem(f"{path}.{field}[{index}]", "Names are single words, without commas or blanks.")
@@ -212,3 +220,5 @@ def _ssh_keys(keys: tuple[str, ...]) -> Problems:
 def _conf(text: str) -> Problems:
     if len(text.encode()) > MOST_CONF_BYTES:
         yield Problem("slurm_conf", f"At most {MOST_CONF_BYTES // 1024} KiB.")
+    if text.count("\n") > MOST_CONF_LINES:
+        yield Problem("slurm_conf", f"At most {MOST_CONF_LINES} lines.")

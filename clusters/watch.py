@@ -16,6 +16,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
+from clusters import lasting
 from clusters.lifecycle import Status
 from clusters.machine import LIVE, ChangeStatus, Kind
 from clusters.models import Cluster, Node, Partition
@@ -96,6 +97,8 @@ def record(cluster: Cluster, seen: Observation) -> Shown:
         write_partitions(cluster, seen.partitions) if seen.partitions is not None else Written[Partition]()
     )
     parts_changed = _write_parts(cluster, seen)
+    if parts_changed:
+        lasting.finish(cluster, seen.parts)
     _record_health(cluster, nodes)
     fragments, refresh = _shown_nodes(cluster, nodes)
     if nodes or partitions or parts_changed:
@@ -160,11 +163,13 @@ def _came_back(cluster: Cluster, seen: Observation) -> bool:
 
 
 def _should_run(cluster: Cluster) -> bool:
-    """Running, and no worker is changing it right now; or Creating with everything already applied."""
+    """Running, and no worker is changing it right now; or Creating with everything already applied. A restart changes
+    nothing that would come in the way, and its nodes come back by this."""
     change = cluster.changes.filter(status__in=LIVE).first()
     if cluster.status == Status.CREATING:
         return change is not None and (change.kind, change.status) == (Kind.CREATE, ChangeStatus.OBSERVING)
-    return cluster.status == Status.RUNNING and (change is None or change.rests)
+    is_free = change is None or change.rests or change.kind == Kind.RESTART
+    return cluster.status == Status.RUNNING and is_free
 
 
 def _record_health(cluster: Cluster, nodes: Written[Node]) -> None:

@@ -1,6 +1,7 @@
 """Counting in Redis, for limits. Windows are fixed: a counter begins anew at each full multiple of its length."""
 
 import hashlib
+import json
 import logging
 import time
 from contextlib import suppress
@@ -9,6 +10,21 @@ from django.core.cache import cache
 from redis.exceptions import RedisError
 
 log = logging.getLogger(__name__)
+
+
+class PlainValues:
+    """What the cache keeps in Redis: numbers as they are, anything else as JSON. Django's own would pickle, and whoever
+    can write to Redis would then run code here.
+    """
+
+    def dumps(self, value: object) -> object:
+        return value if type(value) is int else json.dumps(value)
+
+    def loads(self, stored: bytes) -> object:
+        try:
+            return int(stored)
+        except ValueError:
+            return json.loads(stored)
 
 
 def count(name: str, window_s: int) -> int | None:

@@ -57,6 +57,12 @@ class Forbidden(ConsoleError):
     status = 403
 
 
+class SecondFactorNeeded(Forbidden):
+    """The team requires a second factor, and the person has none yet."""
+
+    code = "second-factor-needed"
+
+
 class Conflict(ConsoleError):
     """The state moved on, or does not allow this now."""
 

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from console import secrets, sink
 from console.chain import START, Link, link
-from console.models import Event, Team, User
+from console.models import Event, Membership, Team, User
 
 _origin: ContextVar[str | None] = ContextVar("origin", default=None)
 # The first half of the advisory lock's name; the second is the chain's.
@@ -28,14 +28,14 @@ LOCK = 0x61756474
 @contextmanager
 def coming_from(address: str) -> Iterator[None]:
     """Events recorded within are from `address`; one that is no IP address (a unix socket's) is not kept."""
-    token = _origin.set(_ip(address))
+    token = _origin.set(ip_of(address))
     try:
         yield
     finally:
         _origin.reset(token)
 
 
-def _ip(text: str) -> str | None:
+def ip_of(text: str) -> str | None:
     """As PostgreSQL's inet gives it back: without an IPv6 zone, and an IPv4 address in IPv6 clothes undressed."""
     try:
         address = ip_address(text.partition("%")[0])
@@ -55,10 +55,12 @@ def record(
     outcome: str = "done",
     detail: Mapping[str, object] | None = None,
     address: str | None = None,
+    as_staff: bool | None = None,
 ) -> Event:
     """Write down that `by` did, or tried, `verb`. Runs in the caller's transaction; `detail` must hold no secret.
 
-    `address` is where it came from; left out, it is the current request's. Until the transaction ends, others who
+    `address` is where it came from; left out, it is the current request's. `as_staff` marks what platform staff do in a
+    team they are not in; left out, it is looked up. Until the transaction ends, others who
     record for the same team wait: an act that locks rows locks them before it records.
     """
     user = by if isinstance(by, User) else None
@@ -72,7 +74,8 @@ def record(
         target=str(_kept(target))[:200],
         outcome=outcome,
         detail=_kept(detail or {}),
-        address=_ip(address or "") or _origin.get(),
+        address=ip_of(address or "") or _origin.get(),
+        as_staff=_visits(user, team) if as_staff is None else as_staff,
         chain=team.pk if team else 0,
     )
     with transaction.atomic():
@@ -96,7 +99,17 @@ def values_of(event: Event) -> dict[str, object]:
         "address",
     )
     at = event.at.astimezone(UTC).isoformat(timespec="microseconds")
-    return {"at": at, "chain": event.chain, **{name: getattr(event, name) for name in plain}}
+    # Said only where it is so: events that were written before staff were marked keep their digests.
+    # Migration 0003 chains rows from before the mark.
+    marks = {"as_staff": True} if getattr(event, "as_staff", False) else {}
+    return {"at": at, "chain": event.chain, **{name: getattr(event, name) for name in plain}, **marks}
+
+
+def _visits(user: User | None, team: Team | None) -> bool:
+    """Whether the person acts here as platform staff. A query for staff alone."""
+    if user is None or team is None or not user.is_staff:
+        return False
+    return not Membership.objects.filter(user=user, team=team).exists()
 
 
 def chain_key() -> bytes:

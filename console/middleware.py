@@ -1,11 +1,13 @@
 """Around every request: the content security policy, where it came from, and errors that the client can read."""
 
+import logging
 import secrets
 from collections.abc import Callable
 
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from console import events
+from console import events, provider_factor, sessions
 from console.errors import ConsoleError, Rejected
 from console.page import render_error
 from console.problems import MEDIA_TYPE, document
@@ -16,6 +18,7 @@ POLICY = (
     "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 
+log = logging.getLogger(__name__)
 Handler = Callable[[HttpRequest], HttpResponse]
 
 
@@ -60,6 +63,32 @@ def audit_origin(get_response: Handler) -> Handler:
     def handle(request: HttpRequest) -> HttpResponse:
         with events.coming_from(str(request.META.get("REMOTE_ADDR") or "")):
             return get_response(request)
+
+    return handle
+
+
+def know_factor(get_response: Handler) -> Handler:
+    """Whether the session came with the identity provider's second factor, for the doors."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        if request.session.session_key and request.user.is_authenticated:
+            provider_factor.mark(request.user, request.session)
+        return get_response(request)
+
+    return handle
+
+
+def note_session(get_response: Handler) -> Handler:
+    """Where a signed-in browser was seen last, for its person's profile. What is noted decides nothing."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        try:
+            if request.session.session_key and request.user.is_authenticated:
+                sessions.note_seen(request)
+        except DatabaseError as error:
+            log.warning("session not noted: %r", error)
+        return response
 
     return handle
 

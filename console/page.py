@@ -14,7 +14,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.functional import SimpleLazyObject
 from django_htmx.middleware import HtmxDetails
 
-from console.access import teams_of
+from console.access import may_see, standing_in, teams_of
 from console.errors import ConsoleError
 from console.models import Membership, Team, User
 
@@ -67,6 +67,14 @@ def close_dialog(request: HttpRequest, url: str) -> HttpResponse:
     return HttpResponseRedirect(url)
 
 
+def close_dialog_telling(request: HttpRequest, event: str, url: str) -> HttpResponse:
+    """After a successful POST: where a script hears `event` it closes the dialog and looks again; a page goes to
+    `url`."""
+    if _in_dialog(request):
+        return HttpResponse(status=204, headers={"HX-Trigger": event})
+    return close_dialog(request, url)
+
+
 def opened_over(request: HttpRequest, section: str, otherwise: str) -> str:
     """The page that the dialog was opened over, if its path lies below `section`; else `otherwise`."""
     htmx = _htmx(request)
@@ -88,11 +96,20 @@ def _htmx(request: HttpRequest) -> HtmxDetails:
 
 @dataclass(frozen=True)
 class Shell:
-    """The frame: the person's teams and the one that the page belongs to, if they are in it."""
+    """The frame: the person's teams and the one that the page belongs to, if they reach it."""
 
     teams: list[Team]
     team: Team | None
-    role: str
+    membership: Membership | None
+
+    @property
+    def as_staff(self) -> bool:
+        """Whether the page is of a team that the person, platform staff, is not in."""
+        return self.membership is not None and self.membership.as_staff
+
+    @property
+    def role(self) -> str:
+        return "platform staff" if self.as_staff else self.membership.role if self.membership else ""
 
 
 def shell(request: HttpRequest) -> dict[str, object]:
@@ -102,9 +119,12 @@ def shell(request: HttpRequest) -> dict[str, object]:
 
 def _shell(request: HttpRequest) -> Shell:
     if not isinstance(request.user, User):
-        return Shell([], None, "")
+        return Shell([], None, None)
     slug = request.resolver_match.kwargs.get("team") if request.resolver_match else None
+    found = standing_in(slug, request.user) if slug else None
+    membership = found if found and may_see(found) else None
+    team = membership.team if membership else None
     teams = teams_of(request.user)
-    team = next((team for team in teams if team.slug == slug), None)
-    membership = Membership.objects.filter(team=team, user=request.user).first() if team else None
-    return Shell(teams, team, membership.role if membership else "")
+    if team and membership and membership.as_staff:
+        teams = [*teams, team]
+    return Shell(teams, team, membership)

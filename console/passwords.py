@@ -1,12 +1,13 @@
 """Passwords: signing in with one, and what follows from a new one. Django's forms and hashers check them."""
 
-from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth import authenticate, update_session_auth_hash
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.forms import PasswordChangeForm
 from django.db import transaction
 from django.http import HttpRequest
 
-from console import events, live
+from console import events, live, refusals
+from console.errors import Problem, Rejected
 from console.models import User
 from console.throttle import ACCOUNT, ADDRESS, address_of
 
@@ -32,6 +33,9 @@ class PasswordBackend(ModelBackend):
             limit.take(whose)
         user = super().authenticate(request, username, password, **kwargs)
         if user is None:
+            named = None if "\0" in username else User.objects.filter(username=username).first()
+            why = "Wrong password." if named is None or named.is_active else "The account is closed."
+            refusals.note_sign_in(named, "password", why)
             return None
         for limit, whose in limits:
             limit.give_back(whose)
@@ -39,13 +43,22 @@ class PasswordBackend(ModelBackend):
         return user
 
 
+def check_password(request: HttpRequest, user: User, password: str) -> None:
+    """Whether the person who is signed in knows it. Counts and is written down like signing in. Raises Rejected at
+    `password`, and TooMany.
+    """
+    if authenticate(request, username=user.username, password=password) != user:
+        raise Rejected("The password was refused.", (Problem("password", "That is not your password."),))
+
+
 def change_password(request: HttpRequest, user: User, form: PasswordChangeForm) -> None:
-    """Save the valid form's password. Every other session of the person ends: Django keeps a digest in each.
+    """Save the valid form's password. Every other session of the person ends.
 
     Their terminals ask again at once, so those of an ended session close.
     """
     with transaction.atomic():
         form.save()
         update_session_auth_hash(request, user)
+        user.browser_sessions.exclude(session_key=request.session.session_key).delete()
         events.record("password.change", by=user)
         live.rights_changed(user.pk)

@@ -14,6 +14,7 @@ from console.counters import count
 from console.models import Event, Team, User
 
 VERB = "door"
+SIGN_IN = "sign-in"
 MOST_A_MINUTE = 10
 
 
@@ -31,13 +32,28 @@ def note(user: User | AnonymousUser, team: Team | None, what: str, why: str, *, 
     )  # fmt: skip
 
 
-def _attempts(user: User) -> int:
+def note_sign_in(user: User | None, how: str, why: str) -> None:
+    """Write down that somebody tried to sign in as `user` in vain. None: nobody has the name that was typed, which is
+    not kept, since people type passwords there.
+    """
+    attempts = _attempts(user, SIGN_IN)
+    if attempts > MOST_A_MINUTE and not _has_doubled(attempts):
+        return
+    many = {"attempts": attempts} if attempts > MOST_A_MINUTE else {}
+    events.record(
+        SIGN_IN, by=user, target=how if user else f"{how}, for a name that nobody has", outcome="refused",
+        detail={"reason": why, **many},
+    )  # fmt: skip
+
+
+def _attempts(user: User | None, verb: str = VERB) -> int:
     """In this minute, this one included. Without Redis what is written down is counted, and the rest is not."""
-    counted = count(f"refused:{user.pk}", 60)
+    whose = user.pk if user else "nobody"
+    counted = count(f"refused:{whose}" if verb == VERB else f"refused:{verb}:{whose}", 60)
     if counted is not None:
         return counted
     minute = timezone.now() - timedelta(minutes=1)
-    return Event.objects.filter(user=user, verb=VERB, at__gt=minute).count() + 1
+    return Event.objects.filter(user=user, verb=verb, outcome="refused", at__gt=minute).count() + 1
 
 
 def _has_doubled(attempts: int) -> bool:

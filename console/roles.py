@@ -33,29 +33,49 @@ class Action(StrEnum):
     OPERATE_NODE = "operate nodes"
     CREATE_CLUSTER = "create clusters"
     CHANGE_CLUSTER = "change the cluster"
+    VIEW_ACCOUNTS = "see everybody's accounts and limits"
+    CHANGE_ACCOUNTS = "change accounts and limits"
     RESTART_CLUSTER = "restart the cluster's services"
+    CHANGE_VOLUMES = "change volumes"
+    REVIEW_TERMINALS = "review recordings of terminals"
+    REPLAY_OWN = "replay recordings of your own"
     VIEW_MEMBERS = "see members"
     VIEW_ACTIVITY = "see activity"
     CHANGE_MEMBERS = "change members"
+    GRANT_ROLE = "give roles on the cluster"
+    LEAVE_TEAM = "leave the team"
+    CHANGE_OWNER = "hand over the team"
+    CHANGE_POLICY = "change what the team requires"
     TERMINATE_CLUSTER = "terminate the cluster"
     DELETE_CLUSTER = "delete the cluster"
+    DELETE_VOLUMES = "delete volumes"
 
 
 LEAST_ROLE: dict[Action, Role] = {
     Action.VIEW: Role.VIEWER,
     Action.VIEW_MEMBERS: Role.VIEWER,
     Action.VIEW_ACTIVITY: Role.VIEWER,
+    Action.LEAVE_TEAM: Role.VIEWER,
+    Action.REPLAY_OWN: Role.VIEWER,
     Action.SUBMIT_JOB: Role.MEMBER,
     Action.CONTROL_OWN_JOB: Role.MEMBER,
     Action.TERMINAL: Role.MEMBER,
     Action.CONTROL_JOB: Role.OPERATOR,
     Action.OPERATE_NODE: Role.OPERATOR,
     Action.RESTART_CLUSTER: Role.OPERATOR,
+    Action.VIEW_ACCOUNTS: Role.OPERATOR,
     Action.CREATE_CLUSTER: Role.ADMIN,
     Action.CHANGE_CLUSTER: Role.ADMIN,
+    Action.CHANGE_ACCOUNTS: Role.ADMIN,
+    Action.CHANGE_VOLUMES: Role.ADMIN,
+    Action.REVIEW_TERMINALS: Role.ADMIN,
     Action.CHANGE_MEMBERS: Role.ADMIN,
+    Action.GRANT_ROLE: Role.ADMIN,
+    Action.CHANGE_POLICY: Role.ADMIN,
     Action.TERMINATE_CLUSTER: Role.OWNER,
     Action.DELETE_CLUSTER: Role.OWNER,
+    Action.CHANGE_OWNER: Role.OWNER,
+    Action.DELETE_VOLUMES: Role.OWNER,
 }
 
 OWN: dict[Action, Role] = {Action.CONTROL_JOB: Role.MEMBER}
@@ -91,13 +111,23 @@ SCOPE_OF: dict[Action, Scope] = {
     Action.CONTROL_OWN_JOB: Scope.JOBS,
     Action.CONTROL_JOB: Scope.JOBS,
     Action.TERMINAL: Scope.JOBS,
+    Action.REPLAY_OWN: Scope.JOBS,
     Action.OPERATE_NODE: Scope.OPERATE,
     Action.RESTART_CLUSTER: Scope.OPERATE,
+    Action.VIEW_ACCOUNTS: Scope.READ,
     Action.CREATE_CLUSTER: Scope.ADMIN,
     Action.CHANGE_CLUSTER: Scope.ADMIN,
+    Action.CHANGE_ACCOUNTS: Scope.ADMIN,
+    Action.CHANGE_VOLUMES: Scope.ADMIN,
+    Action.REVIEW_TERMINALS: Scope.ADMIN,
     Action.CHANGE_MEMBERS: Scope.ADMIN,
+    Action.GRANT_ROLE: Scope.ADMIN,
+    Action.LEAVE_TEAM: Scope.ADMIN,
+    Action.CHANGE_OWNER: Scope.ADMIN,
+    Action.CHANGE_POLICY: Scope.ADMIN,
     Action.TERMINATE_CLUSTER: Scope.ADMIN,
     Action.DELETE_CLUSTER: Scope.ADMIN,
+    Action.DELETE_VOLUMES: Scope.ADMIN,
 }
 
 

@@ -8,6 +8,7 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.db import transaction
 
+from console import factors
 from console.models import Secret
 
 
@@ -36,19 +37,38 @@ def rotate() -> Iterator[Turned]:
             turned = Turned(str(secret), _turn(secret)) if secret else None
         if turned:
             yield turned
+    for pk in factors.sealed_rows():
+        with transaction.atomic():
+            row = factors.sealed_row(pk)
+            turned = Turned(str(row), _turn_factor(row)) if row else None
+        if turned:
+            yield turned
 
 
 def _turn(secret: Secret) -> Turn:
+    turn, sealed = _resealed(bytes(secret.sealed))
+    if turn is Turn.RESEALED:
+        secret.sealed = sealed
+        secret.save(update_fields=["sealed"])
+    return turn
+
+
+def _turn_factor(row: factors.SealedRow) -> Turn:
+    turn, sealed = _resealed(row.sealed.encode())
+    if turn is Turn.RESEALED:
+        row.replace(sealed.decode())
+    return turn
+
+
+def _resealed(sealed: bytes) -> tuple[Turn, bytes]:
+    """What is to become of the sealed value, and what it is afterwards."""
     newest, *older = (Fernet(key) for key in settings.SEALING_KEYS)
-    sealed = bytes(secret.sealed)
     if _opens(newest, sealed):
-        return Turn.KEPT
+        return Turn.KEPT, sealed
     try:
-        secret.sealed = MultiFernet([newest, *older]).rotate(sealed)
+        return Turn.RESEALED, MultiFernet([newest, *older]).rotate(sealed)
     except InvalidToken:
-        return Turn.LOST
-    secret.save(update_fields=["sealed"])
-    return Turn.RESEALED
+        return Turn.LOST, sealed
 
 
 def _opens(key: Fernet, sealed: bytes) -> bool:

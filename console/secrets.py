@@ -60,6 +60,22 @@ def mark(owner: str, kind: str) -> bytes:
     return hashlib.sha256(sealed).digest()
 
 
+def seal(value: str) -> str:
+    """For a column of its own that is text: `console.rotation` must know it, or the next rotation loses it."""
+    return _box().encrypt(value.encode()).decode()
+
+
+def unseal(sealed: str) -> str:
+    """What `seal` made. Raises Unavailable when no key at hand opens it."""
+    try:
+        return _box().decrypt(sealed.encode()).decode()
+    except InvalidToken as error:
+        raise Unavailable(
+            "A sealed value cannot be opened.",
+            "The sealing keys are not those it was sealed with: a restored backup or a lost key file.",
+        ) from error
+
+
 def drop(owner: str) -> None:
     """Forget everything of `owner`."""
     Secret.objects.filter(owner=owner).delete()

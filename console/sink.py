@@ -40,7 +40,18 @@ def tell(event: Event) -> None:
 
 def line(event: Event) -> str:
     """The event as one line of JSON, without the line's end."""
-    names = ("team_slug", "who", "user_id", "verb", "cluster", "target", "outcome", "detail", "address")
+    names = (
+        "team_slug",
+        "who",
+        "user_id",
+        "as_staff",
+        "verb",
+        "cluster",
+        "target",
+        "outcome",
+        "detail",
+        "address",
+    )
     place = ("chain", "number", "previous", "digest")
     at = event.at.astimezone(UTC).isoformat(timespec="microseconds")
     return json.dumps({"at": at, **{name: getattr(event, name) for name in (*names, *place)}})

@@ -41,6 +41,8 @@ class Limit:
 # A window is short: an account that a stranger keeps trying is closed to its owner for as long.
 ACCOUNT = Limit("sign-in", 10, 300, "There were too many wrong passwords for this name.")
 ADDRESS = Limit("sign-in-from", 60, 300, "There were too many wrong passwords from your address.")
+INVITATIONS = Limit("invitation-from", 30, 60, "There were too many unknown invitations from your address.")
+CODES = Limit("code", 10, 300, "There were too many wrong codes for this account.")
 TOKENS = Limit("token-from", 30, 60, "There were too many unknown tokens from your address.")
 
 

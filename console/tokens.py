@@ -36,8 +36,9 @@ def make_token(
     ends = timezone.now() + timedelta(days=days) if days else None
     with transaction.atomic():
         made = ApiToken.objects.create(
-            user=user, name=name, prefix=token[:10], digest=_digest(token), scopes=kept, expires_at=ends
-        )
+            user=user, name=name, prefix=token[:10], digest=_digest(token), scopes=kept, expires_at=ends,
+            came_with_factor=user.came_with_factor,
+        )  # fmt: skip
         detail = {"scopes": kept, "expires": ends.isoformat() if ends else "never"}
         events.record("token.make", by=user, target=f"{made.prefix}… {name}", detail=detail)
     return token
@@ -73,6 +74,7 @@ class BearerAuthentication(BaseAuthentication):
             raise AuthenticationFailed("This token has expired. Make a new one on your profile page.")
         _note_use(token)
         token.user.token_scopes = frozenset(map(Scope, token.scopes.split()))
+        token.user.came_with_factor = token.came_with_factor
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:

@@ -12,10 +12,10 @@ _TONES = {
     ),
     "warn": (
         "terminating deleting rolling-back rejected refused draining drained drain failing maint reboot suspended "
-        "timeout preempted warn stale held deadline"
+        "timeout preempted warn stale held deadline asking"
     ),
     "bad": "failed notready stuck rolled-back down fail inval error bad node_fail out_of_memory boot_fail never",
-    "idle": "idle terminated deleted unknown absent pending waiting cancelled reserved planned future",
+    "idle": "idle terminated deleted unknown absent pending waiting cancelled reserved planned future scheduled",
 }
 TONES = {word: tone for tone, words in _TONES.items() for word in words.split()}
 MOVING = frozenset(
@@ -60,6 +60,14 @@ def memory(mib: int | None) -> str:
     return f"{_number(mib / divisor)} {unit}"
 
 
+def size(count: int) -> str:
+    """Bytes: `812 B`, `3.4 KiB`, `50 MiB`."""
+    if count < 1024:
+        return f"{count} B"
+    power = min((count.bit_length() - 1) // 10, 5)
+    return f"{_number(count / 1024**power)} {'KMGTP'[power - 1]}iB"
+
+
 def memory_of(used: int, total: int) -> str:
     """`0.4 / 2.0 TiB`: both in the unit of the total."""
     divisor, unit = _unit(total)
@@ -92,6 +100,15 @@ def count(number: int, one: str, many: str = "") -> str:
 
 def listed(items: list[str], most: int = 5) -> str:
     """`a, b and c`; past `most`, `a, b and 7 more`."""
+    return _joined(items, "and", most)
+
+
+def either(items: list[str], most: int = 5) -> str:
+    """`a, b or c`; past `most`, `a, b or 7 more`."""
+    return _joined(items, "or", most)
+
+
+def _joined(items: list[str], word: str, most: int) -> str:
     if len(items) > most:
         items = [*items[: most - 1], f"{len(items) - most + 1} more"]
-    return " and ".join([", ".join(items[:-1]), items[-1]]) if len(items) > 1 else "".join(items)
+    return f" {word} ".join([", ".join(items[:-1]), items[-1]]) if len(items) > 1 else "".join(items)

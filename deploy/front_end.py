@@ -26,6 +26,10 @@ FILES: dict[str, tuple[str, tuple[str, ...]]] = {
     "xterm": ("@xterm/xterm", ("css/xterm.css", "lib/xterm.js", "lib/xterm.mjs")),
     "xterm-addon-fit": ("@xterm/addon-fit", ("lib/addon-fit.js", "lib/addon-fit.mjs")),
     "xterm-addon-search": ("@xterm/addon-search", ("lib/addon-search.js", "lib/addon-search.mjs")),
+    "xterm-addon-unicode11": (
+        "@xterm/addon-unicode11",
+        ("lib/addon-unicode11.js", "lib/addon-unicode11.mjs"),
+    ),
     "xterm-addon-web-links": (
         "@xterm/addon-web-links",
         ("lib/addon-web-links.js", "lib/addon-web-links.mjs"),

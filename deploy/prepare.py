@@ -22,6 +22,8 @@ def main(arguments):
             "for example make run PYTHON=python3.12\n" % (NEEDED[0], NEEDED[1], sys.executable, found)
         )
         return 1
+    # Whatever the shell's: daemons under users of their own look for their programs in what is prepared here.
+    os.umask(0o022)
     sys.path[:0] = [ROOT, os.path.join(ROOT, "deploy")]
     sys.dont_write_bytecode = True
     import goals

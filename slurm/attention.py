@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from clusters.models import Cluster, Node
 from clusters.nodes import Health
+from console.words import count
 from slurm.drains import Drain, Owner, drain_owner
 from slurm.models import Job
+from slurm.scripts.failures import failures
 
 MOST = 8
 # Reasons that no waiting will end by itself (squeue's REASON; man squeue, JOB REASON CODES).
@@ -26,19 +28,30 @@ NEVER = (
 
 @dataclass(frozen=True)
 class Look:
-    """`about` is the thing's name, `text` what is wrong and what to do; `node` or `job` is what to open."""
+    """`about` is the thing's name, `text` what is wrong and what to do; `node`, `job` or `page`, a route of the
+    cluster's, is what to open."""
 
     tone: str
     about: str
     text: str
     node: str = ""
     job: str = ""
+    page: str = ""
 
 
 def looks_of(cluster: Cluster) -> list[Look]:
     """Worst first, at most `MOST`."""
-    found = [*_parts(cluster), *_nodes(cluster), *_jobs(cluster)]
+    found = [*_scripts(cluster), *_parts(cluster), *_nodes(cluster), *_jobs(cluster)]
     return sorted(found, key=lambda look: look.tone != "bad")[:MOST]
+
+
+def _scripts(cluster: Cluster) -> Iterator[Look]:
+    for failure in failures(cluster):
+        nodes = count(len(failure.nodes), "node")
+        what = "Resume what it drained." if failure.is_past else "Revert it and resume them."
+        yield Look(
+            "bad", failure.about.title, f"Failed on {nodes}, which Slurm drained. {what}", page="scripts"
+        )
 
 
 def _parts(cluster: Cluster) -> Iterator[Look]:

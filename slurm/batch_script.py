@@ -34,6 +34,8 @@ LONG = {
 }
 # Directories of the node the job runs on: gone with it, or cleared after the job.
 LOST = ("/tmp", "/dev/shm", "/var/tmp")
+# Pyxis's options, not Slurm's own --container.
+CONTAINER = re.compile(r"--(no-)?container-[a-z-]+")
 
 TEMPLATE = """#!/bin/bash
 #SBATCH --job-name={name}
@@ -118,8 +120,11 @@ def _options(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def problems(script: str, partitions: Mapping[str, Room]) -> tuple[Problem, ...]:
-    """Everything that would go wrong, blocking ones first. `partitions` are those of the cluster, by name."""
+def problems(
+    script: str, partitions: Mapping[str, Room], *, containers: bool | None = None
+) -> tuple[Problem, ...]:
+    """Everything that would go wrong, blocking ones first. `partitions` are those of the cluster, by name; `containers`
+    is whether its srun knows the options of Pyxis, None while that is not known."""
     if not script.strip():
         return (_stop("Write a script: what should run?", "It begins with #!/bin/bash."),)
     size = len(script.encode(errors="replace"))
@@ -128,6 +133,7 @@ def problems(script: str, partitions: Mapping[str, Room]) -> tuple[Problem, ...]
         return (_stop(text, "Put data into files and read them from the script."),)
     want = asked(script)
     found = [*_shape(script), *_times(want), *_places(want), *_fit(want, partitions)]
+    found += _containers(script, want) if containers is False else []
     return tuple(sorted(found, key=lambda problem: not problem.blocking))
 
 
@@ -175,6 +181,17 @@ def _places(want: Asked) -> list[Problem]:
             text = f"{path} is on the node the job runs on: it is lost when the node restarts, and not seen from here."
             found.append(_warn(text, "Write to your home or to a volume.", want.lines[option]))
     return found
+
+
+def _containers(script: str, want: Asked) -> list[Problem]:
+    """sbatch refuses an option that it does not know; of a command in the script only srun says so, when it runs."""
+    hint = "Enroot and Pyxis are not in this cluster's image: leave it out, or use an image that has them."
+    if name := next((name for name in want.options if CONTAINER.fullmatch(name)), None):
+        return [_stop(f"This cluster knows no {name}.", hint, want.lines[name])]
+    for number, line in enumerate(script.splitlines(), 1):
+        if not line.lstrip().startswith("#") and (option := CONTAINER.search(line)):
+            return [_warn(f"srun of this cluster knows no {option[0]}.", hint, number)]
+    return []
 
 
 def _fit(want: Asked, partitions: Mapping[str, Room]) -> list[Problem]:

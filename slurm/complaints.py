@@ -25,8 +25,20 @@ def _rejected(message: str, hint: str = "") -> Rejected:
     return Rejected(message, hint=hint)
 
 
+# Of slurmdbd, and of the database behind it (sacctmgr, sacct; seen in 24.11 with either of them stopped).
+ACCOUNTING_OUTAGES = (
+    "Problem talking to the database",
+    "Unable to contact slurm database",
+    "Unable to connect to database",
+    "slurmdbd not available",
+    "DBD_SEND_MULT_MSG",
+    "Sending PersistInit msg",
+)
 # The first that is found wins: outages before refusals, since an outage explains the rest.
+_NO_DATABASE = "The accounting database does not answer"
+_SEE_ACCOUNTING = "See the cluster's parts: accounting may be starting or down."
 COMPLAINTS = (
+    *(Complaint(text, Unavailable, _NO_DATABASE, _SEE_ACCOUNTING) for text in ACCOUNTING_OUTAGES),
     Complaint(
         "Unable to contact slurm controller",
         Unavailable,
@@ -110,7 +122,12 @@ COMPLAINTS = (
         "Invalid partition name", _rejected, "There is no such partition", "The cluster's page lists them."
     ),
     Complaint("Invalid qos", _rejected, "There is no such QOS, or this account may not use it"),
-    Complaint("Invalid account", _rejected, "This account may not use that partition"),
+    Complaint(
+        "Invalid account",
+        _rejected,
+        "Its account is none that its user is in, or may not use that partition",
+        "My usage, in the Accounts tab, lists one's accounts.",
+    ),
     Complaint("Invalid feature", _rejected, "No node has the feature that the job asks for"),
     Complaint(
         "Invalid generic resource",

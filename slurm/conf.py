@@ -2,7 +2,7 @@
 
 Pure; anyone may call it. It knows the grammar (which characters make a key, a value, a comment, a continued line) and
 the kinds of lines that describe things rather than set a value. It does not know which keys exist or what they
-may hold: that is `slurm.parameters` and `slurm.check`.
+may hold: that is `slurm.parameters` and `slurm.checks.conf`.
 
 `parse` never fails and `render(parse(text)) == text` for any text; what Slurm could not read is kept in
 `Line.leftover`. The grammar was compared with Slurm's own parser (s_p_parse_file; 22.05, 24.11 and 26.05 agree):

@@ -13,15 +13,19 @@ from clusters import changes
 from clusters.access import Door
 from clusters.models import Change, Cluster, Revision
 from clusters.spec import ClusterSpec
-from clusters.validate import validate
+from clusters.validate import MOST_CONF_BYTES, MOST_CONF_LINES, validate
+from clusters.when import When
 from console.errors import Conflict, Problem, Rejected, Unavailable
 from console.words import count
-from slurm.check import PATH, check_conf
+from slurm.checks.conf import PATH, check_conf
+from slurm.conf import parse
+from slurm.containers import known_containers
 from slurm.effects import LineChange, line_diff, total_cost
 from slurm.parameters import Cost
 from slurm.render import BEGIN, END, RenderedConf, outbreaks, rendered_in, user_part
 
 _NUMBERED = re.compile(r"\ALine \d+: ")
+PLUGINS = "PlugStackConfig"
 
 
 @dataclass(frozen=True)
@@ -89,10 +93,14 @@ def review(cluster: Cluster, text: str, *, base: int | None, shadow: bool) -> Re
     revision = _revision(cluster, base)
     before = _configuration(cluster, revision)
     text = text.replace("\r\n", "\n")
+    if too_long := _too_long(text, before):
+        return Review(before.revision, text, (too_long,), (), Cost.NONE, "")
     part = user_part(text, RenderedConf(before.text, before.first_line, before.last_line))
     spec = revision.parsed.with_slurm_conf(part.text)
     first = _first_line(text, before)
     problems = (*part.problems, *(_written(spec, first) if _has_block(text) else ()))
+    if known_containers(cluster):
+        problems = (*problems, *_other_plugins(revision.parsed.slurm_conf, spec.slurm_conf))
     if shadow and not any(problem.blocking for problem in problems):
         problems = _with_platforms(problems, _asked(cluster, spec), first)
     lines = line_diff(before.text, text, version=spec.slurm_version)
@@ -101,14 +109,14 @@ def review(cluster: Cluster, text: str, *, base: int | None, shadow: bool) -> Re
     return Review(before.revision, part.text, in_order, lines, cost, _jobs(cluster, cost))
 
 
-def propose_conf(door: Door, text: str, base: int | None) -> Change:
+def propose_conf(door: Door, text: str, base: int | None, *, start_at: When = None) -> Change:
     """Ask for the change. Raises Rejected with lines of `text`, and what `clusters.changes.propose` raises."""
     found = review(door.cluster, text, base=base, shadow=False)
     if found.is_refused:
         first = next(problem.message for problem in found.problems if problem.blocking)
         raise Rejected(f"slurm.conf cannot be applied: {first}", found.problems)
     spec = _revision(door.cluster, base).parsed.with_slurm_conf(found.settings)
-    return changes.propose(door.cluster, spec, base=base, by=door.membership)
+    return changes.propose(door.cluster, spec, base=base, by=door.membership, start_at=start_at)
 
 
 def in_file(problem: Problem, first_line: int) -> Problem:
@@ -155,6 +163,15 @@ def _revision(cluster: Cluster, number: int | None) -> Revision:
     return found
 
 
+def _too_long(text: str, before: Configuration) -> Problem | None:
+    """Of what nobody would apply no line is read: that alone would take minutes."""
+    if len(text) > MOST_CONF_BYTES + len(before.text):
+        return Problem(PATH, f"At most {MOST_CONF_BYTES // 1024} KiB beside the platform's lines.")
+    if text.count("\n") > MOST_CONF_LINES + before.text.count("\n"):
+        return Problem(PATH, f"At most {MOST_CONF_LINES} lines beside the platform's.")
+    return None
+
+
 def _has_block(text: str) -> bool:
     lines = text.split("\n")
     return BEGIN in lines and END in lines
@@ -164,6 +181,17 @@ def _first_line(text: str, before: Configuration) -> int:
     """Where the block begins in the text as it now is: lines may have been put above it."""
     lines = text.split("\n")
     return lines.index(BEGIN) + 2 if BEGIN in lines else before.first_line
+
+
+def _other_plugins(before: str, after: str) -> Iterator[Problem]:
+    """Where jobs run in container images, another list of plugins may end that."""
+    if parse(before).get(PLUGINS) != parse(after).get(PLUGINS):
+        yield Problem(
+            PATH,
+            f"{PLUGINS} is another list of plugins, and Pyxis is in the one of now.",
+            "Jobs run in container images (--container-image) only where the new list has Pyxis, too.",
+            blocking=False,
+        )
 
 
 def _written(spec: ClusterSpec, first: int) -> Iterator[Problem]:

@@ -3,9 +3,14 @@
 Authorises, finds the worker and passes bytes; the shell itself lives in the terminal worker, so this process may end
 at any time. Binary messages are terminal bytes both ways. Text messages are JSON with a `kind`:
 
-    from the page   open {columns, rows, session?, seen?}   resize {columns, rows}   ack {bytes}   ping
-    to the page     ready {session, fresh, whole, replay, total}   taken {bytes}   notice {code, sentence, left_s}
+    from the page   open {columns, rows, session?, seen?, share?, told?}   resize {columns, rows}   ack {bytes}
+                    close   ping   share {on}   allow {watcher, writes | out}
+    to the page     ready {session, fresh, whole, replay, total, recorded}   taken {bytes}
+                    notice {code, sentence, left_s}
                     ended {code, sentence, status}   refused {code, sentence, hint, retry}   pong
+                    size {columns, rows}   watchers {watchers, away, token | owner, you}
+
+`share` is the token of a link to a terminal that somebody shares: its size is theirs, keys count once they allow it.
 
 Both directions are credit of `WINDOW` bytes: output that the page has not acknowledged stops the reading of the worker,
 and with it the login node; a page that types past its own credit is cut off. The right is asked again every few
@@ -17,7 +22,7 @@ import contextlib
 import json
 import logging
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -31,12 +36,14 @@ from console.errors import ConsoleError, Unavailable
 from console.roles import Action
 from console.sessions import signed_in
 from slurm.terminal import wire
-from slurm.terminal.link import Link, any_worker, worker_of
-from slurm.terminal.opening import note_refusal, order
+from slurm.terminal.link import Link, any_worker, worker_of, worker_sharing
+from slurm.terminal.opening import login_name, note_refusal, order, recording_for, require_login
 from slurm.terminal.registry import Registry
+from slurm.terminal.sockets import OpenSockets
 from slurm.terminal.wire import WINDOW, Garbled, Kind
 
 log = logging.getLogger(__name__)
+SOCKETS = OpenSockets()
 BROKEN, SILENT, ENDED, AWAY = 4400, 4408, 4410, 4503
 CLOSING = {403: DENIED, 404: GONE, 503: AWAY}
 # Less than five seconds with the asking itself.
@@ -59,6 +66,8 @@ class TerminalConsumer(AsyncWebsocketConsumer):
         self.typed = 0
         self.topic = ""
         self.is_opening = False
+        # Who the person is on the login node, in a terminal of their own; None in one that another shares.
+        self.login: str | None = None
         self.heard = time.monotonic()
         self.address = (self.scope.get("client") or [""])[0]
         await self.accept()
@@ -67,11 +76,13 @@ class TerminalConsumer(AsyncWebsocketConsumer):
         except ConsoleError as error:
             await self._refuse(error)
             return
+        SOCKETS.add(self.channel_name)
         self.topic = live.user_topic(self.door.membership.user.pk)
         await self.channel_layer.group_add(self.topic, self.channel_name)
         self._spawn(self._keep_asking())
 
     async def disconnect(self, code: int) -> None:
+        SOCKETS.remove(self.channel_name)
         for task in self.tasks:
             task.cancel()
         if self.link:
@@ -112,34 +123,60 @@ class TerminalConsumer(AsyncWebsocketConsumer):
                 self.credit.give_back(number(said["bytes"]))
             case "resize" if self.link:
                 self.link.send(wire.message(Kind.RESIZE, **_size(said)))
+            case "share" if self.link:
+                self.link.send(wire.message(Kind.SHARE, on=said["on"] is True))
+            case "allow" if self.link:
+                who = {"watcher": str(said["watcher"]), "writes": said.get("writes"), "out": said.get("out")}
+                self.link.send(wire.message(Kind.ALLOW, **who))
+            case "close" if self.link:
+                self.link.send(wire.message(Kind.END, code="closed", sentence="It was closed on its page."))
             case "ping":
                 await self._say("pong")
             case "open" if self.topic and not self.is_opening:
                 self.is_opening = True
-                self._spawn(self._run(_size(said), str(said.get("session") or ""), said.get("seen")))
+                self._spawn(self._run(_size(said), said))
 
-    async def _run(self, size: dict[str, int], session: str, seen: object) -> None:
+    async def _run(self, size: dict[str, int], said: Mapping[str, object]) -> None:
         """Reach the shell, then pass what it prints until one side has enough."""
+        session, share = str(said.get("session") or ""), str(said.get("share") or "")
         try:
-            self.link = await (self._shown_again(size, session, seen) if session else self._opened(size))
+            if share:
+                self.link = await self._joined(share)
+            elif session:
+                self.link = await self._shown_again(size, session, said.get("seen"))
+            else:
+                self.link = await self._opened(size, told=said.get("told") is True)
             await self._pump(self.link)
         except ConsoleError as error:
             await self._refuse(error)
 
-    async def _opened(self, size: dict[str, int]) -> Link:
+    async def _opened(self, size: dict[str, int], *, told: bool) -> Link:
         """A link on which a worker is opening a terminal."""
+        record = await database_sync_to_async(recording_for)(self.door, told=told)
         asked = await database_sync_to_async(order)(self.door, self.address)
+        self.login = str(asked["owner"]["login"])
         async with Registry(settings.REDIS_URL) as registry:
             link = await any_worker(registry)
-        link.send(wire.message(Kind.OPEN, **asked, **size))
+        link.send(wire.message(Kind.OPEN, record=record, **asked, **size))
         return link
 
     async def _shown_again(self, size: dict[str, int], session: str, seen: object) -> Link:
         """A link to the terminal that the page remembers. Raises Gone when it is not this person's, or no more."""
         user, cluster = self.door.membership.user.pk, self.door.cluster.key
+        self.login = await database_sync_to_async(login_name)(self.door)
         async with Registry(settings.REDIS_URL) as registry:
             link = await worker_of(registry, session, user, cluster)
-        link.send(wire.message(Kind.ATTACH, session=session, user=user, cluster=cluster, seen=seen, **size))
+        who = {"user": user, "cluster": cluster, "login": self.login}
+        link.send(wire.message(Kind.ATTACH, session=session, seen=seen, **who, **size))
+        return link
+
+    async def _joined(self, share: str) -> Link:
+        """A link to a terminal that another person, or this one elsewhere, shares. Raises Gone."""
+        user, cluster = self.door.membership.user, self.door.cluster.key
+        async with Registry(settings.REDIS_URL) as registry:
+            link = await worker_sharing(registry, share, cluster)
+        who = {"user": user.pk, "who": user.username, "address": self.address}
+        link.send(wire.message(Kind.JOIN, share=share, cluster=cluster, **who))
         return link
 
     async def _pump(self, link: Link) -> None:
@@ -158,9 +195,10 @@ class TerminalConsumer(AsyncWebsocketConsumer):
     async def _pass(self, kind: Kind, said: dict[str, object]) -> None:
         if kind == Kind.TAKEN:
             self.typed = max(0, self.typed - number(said["bytes"]))
+        presented = str(said.pop("presented", ""))
+        if kind == Kind.REFUSED and said["code"] not in ("gone", "unshared"):
+            await database_sync_to_async(note_refusal)(self.door, self.address, str(said["code"]), presented)
         await self._say(kind.name.lower(), **said)
-        if kind == Kind.REFUSED and said["code"] != "gone":
-            await database_sync_to_async(note_refusal)(self.door, self.address, str(said["code"]))
         if kind in (Kind.ENDED, Kind.REFUSED):
             await self.close(code=ENDED, reason=_short(str(said["sentence"])))
 
@@ -182,7 +220,9 @@ class TerminalConsumer(AsyncWebsocketConsumer):
     async def _ask(self) -> None:
         """End the terminal, for good, when the right to it is gone."""
         try:
-            await self._door()
+            door = await self._door()
+            if self.login is not None:
+                await database_sync_to_async(require_login)(door, self.login)
         except ConsoleError as error:
             if self.link:
                 self.link.send(wire.message(Kind.END, code="revoked", sentence=error.message))

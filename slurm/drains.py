@@ -39,6 +39,11 @@ OF_SLURM = (
     "step daemon",
     "cert",
 )
+# What some of these mean, for who does not know them.
+MEANINGS = {
+    "prolog error": "Prolog error: the cluster's worker prolog failed here",
+    "epilog error": "Epilog error: the cluster's worker epilog failed here",
+}
 MACHINE_ACCOUNTS = frozenset({"root", "slurm", ""})
 
 
@@ -78,7 +83,7 @@ def drain_owner(reason: str, reason_by: str) -> Drain:
     if signer:
         return Drain(Owner.PERSON, signer, text)
     if reason_by in MACHINE_ACCOUNTS and (reason_by == "slurm" or text.lower().startswith(OF_SLURM)):
-        return Drain(Owner.SLURM, "", text)
+        return Drain(Owner.SLURM, "", MEANINGS.get(text.lower(), text))
     return Drain(Owner.OUTSIDE if reason_by else Owner.SLURM, reason_by, text)
 
 

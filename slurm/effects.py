@@ -7,15 +7,14 @@ were seen to do (22.05: a changed node count ends slurmctld at reconfigure; 23.1
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Literal
 
+from clusters.line_match import LineMatcher
 from slurm.conf import Line, LineKind, parse
 from slurm.parameters import VERSIONS, Cost, find
 from slurm.parameters.model import within
 
 Op = Literal["add", "change", "remove", "same"]
-_PRECISE = 2000  # lines up to which blank ones, too, are matched exactly: beyond, that takes minutes
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +55,14 @@ def total_cost(changes: tuple[LineChange, ...]) -> Cost:
 
 
 def _opcodes(old: tuple[Line, ...], new: tuple[Line, ...]) -> Iterator[tuple[str, int, int, int, int]]:
-    """As SequenceMatcher, the equal head taken off first: it is most of a file, and comparing is quadratic."""
+    """The equal head taken off first: it is most of a file."""
     head = 0
     while head < min(len(old), len(new)) and old[head].text == new[head].text:
         head += 1
     if head:
         yield "equal", 0, head, 0, head
     before, after = [_bare(line) for line in old[head:]], [_bare(line) for line in new[head:]]
-    matcher = SequenceMatcher(None, before, after, autojunk=len(after) > _PRECISE)
-    for tag, start, end, new_start, new_end in matcher.get_opcodes():
+    for tag, start, end, new_start, new_end in LineMatcher(before, after).get_opcodes():
         yield tag, start + head, end + head, new_start + head, new_end + head
 
 

@@ -11,7 +11,7 @@ from clusters.models import Cluster
 from clusters.observation import JobSeen
 from console.errors import ConsoleError
 from slurm.client import Slurm
-from slurm.jobid import key_of
+from slurm.jobs.ids import key_of
 from slurm.models import Job
 from slurm.reasons import explain, survey
 from slurm.rows import FIELDS, values_of

@@ -1,7 +1,7 @@
 """The catalogue in the words of the configuration page: what a key is, may hold, costs, and who may write it.
 
 Pure. One `KeyHelp` says everything that the page shows beside the cursor and needs for a field of its form, for one
-version of Slurm. What a value is worth is judged elsewhere (`slurm.check`).
+version of Slurm. What a value is worth is judged elsewhere (`slurm.checks.conf`).
 """
 
 from dataclasses import dataclass

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 
 from clusters.models import Cluster
+from console.models import Team
 
 IS_WAITING = models.ExpressionWrapper(models.Q(state="PENDING"), output_field=models.BooleanField())
 
@@ -55,7 +56,7 @@ class Job(models.Model):
             models.UniqueConstraint(fields=["cluster", "key", "submit_at"], name="one_record_of_a_job")
         ]
         indexes = [
-            # The list's own order: jobs on nodes, then those that wait, by priority (`slurm.job_filters`).
+            # The list's own order: jobs on nodes, then those that wait, by priority (`slurm.jobs.filters`).
             models.Index(
                 "cluster", "is_finished", IS_WAITING, models.F("priority").desc(), "number", name="job_line"
             ),
@@ -86,3 +87,57 @@ class Submission(models.Model):
 
     def __str__(self) -> str:
         return f"{self.number} by {self.by}"
+
+
+class TerminalPolicy(models.Model):
+    """Whether a team's terminals are recorded; without a row they are not."""
+
+    team = models.OneToOneField(Team, on_delete=models.CASCADE, related_name="terminal_policy")
+    record = models.BooleanField(default=False)
+    keep_days = models.PositiveSmallIntegerField(default=30)
+
+    def __str__(self) -> str:
+        return f"{self.team}: {'recorded' if self.record else 'not recorded'}"
+
+
+class Recording(models.Model):
+    """What a terminal showed. `name` is its file's, without the ending; the terminal worker writes both.
+
+    `who` and `cluster` say it after person and cluster are gone. Not ended yet, it has neither length nor size.
+    """
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="recordings")
+    name = models.CharField(max_length=32, unique=True)
+    cluster = models.CharField(max_length=40)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="recordings"
+    )
+    who = models.CharField(max_length=150)
+    began_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+    seconds = models.PositiveIntegerField(default=0)
+    bytes = models.PositiveBigIntegerField(default=0)
+    cut = models.BooleanField(default=False)
+
+    class Meta:
+        indexes = [models.Index(fields=["team", "-began_at"], name="recordings_of_team")]
+
+    def __str__(self) -> str:
+        return f"{self.who} on {self.cluster}"
+
+
+class HostKey(models.Model):
+    """A host key that a login node showed instead of the platform's (`pinned`). Trusted once it is accepted, and only
+    in place of that very one. Public keys as OpenSSH writes them."""
+
+    cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, related_name="host_key")
+    pinned = models.TextField()
+    presented = models.TextField()
+    seen_at = models.DateTimeField()
+    accepted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    accepted_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"host key of {self.cluster}"

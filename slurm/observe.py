@@ -1,6 +1,6 @@
 """Slurm's part of an observation, the same for every adapter.
 
-Blocking (three commands, 4 s each at most); never raises for a sick cluster. Called by provisioners'
+Blocking (three commands in one exchange, 4 s each at most); never raises for a sick cluster. Called by provisioners'
 `observe`, which add what only they know: the parts, the machines, drift.
 """
 
@@ -26,9 +26,7 @@ def observe_slurm(
     """
     taken_at = now()
     try:
-        jobs = slurm.jobs()
-        nodes = slurm.nodes(machine_of, machine_state_of)
-        partitions = slurm.partitions()
+        seen = slurm.everything(machine_of, machine_state_of)
     except ConsoleError as error:
         return Observation(taken_at, problem=error.message)
-    return Observation(taken_at, nodes=nodes, partitions=partitions, jobs=jobs)
+    return Observation(taken_at, nodes=seen.nodes, partitions=seen.partitions, jobs=seen.jobs)

@@ -11,6 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from django.utils import timezone
+
+from clusters import identities, lasting
 from clusters.access import Door
 from clusters.lifecycle import Status, Step, refusal
 from clusters.nodes import Health
@@ -20,7 +23,7 @@ from console.roles import Action
 from console.words import listed
 from slurm.client import Slurm
 from slurm.drains import Owner, drain_owner
-from slurm.jobid import key_of, number, valid
+from slurm.jobs.ids import key_of, number, valid
 from slurm.models import Job, Submission
 
 MOST_AT_ONCE = 1000
@@ -61,8 +64,11 @@ def reboot(door: Door, nodes: Sequence[str], *, when_idle: bool = False) -> None
         names = _known_nodes(door, nodes)
         if when_idle:
             _refuse_drained(door, names)
+        begun = timezone.now()
         for name in names:
             provisioner.restart(name, lambda sentence: None, when_idle=when_idle)
+        if not when_idle:
+            lasting.begin(door.cluster, "reboot", names, at=begun)
 
     perform(door, "node.reboot", nodes, Action.OPERATE_NODE, act, {"when": "idle" if when_idle else "now"})
 
@@ -86,14 +92,16 @@ def requeue(door: Door, job_ids: Sequence[str]) -> None:
 
 
 def submit(door: Door, script: str, options: Sequence[str] = ()) -> int:
-    """Submit a batch script; the job's number, which is the person's from now on.
+    """Submit a batch script; the job's number, which is the person's from now on. It runs as their login user where the
+    cluster has such. Raises NoLogin for who has none there.
 
     `options` are sbatch's own and come from code, never from a form: a person's options are the script's `#SBATCH`
     lines.
     """
 
     def act() -> int:
-        job = _slurm(door).submit(_script(script), options)
+        login = identities.login_of(door.cluster, door.membership.user)
+        job = Slurm(door.cluster.provisioner.executor(login)).submit(_script(script), options)
         Submission.objects.create(cluster=door.cluster, number=job, by=door.membership.user)
         return job
 
@@ -101,7 +109,8 @@ def submit(door: Door, script: str, options: Sequence[str] = ()) -> int:
 
 
 def is_own(door: Door, job_ids: Sequence[str]) -> bool:
-    """Whether the person submitted every one of these jobs through the console. At most two queries.
+    """Whether every one of these jobs is the person's: submitted through the console, or run by a Slurm user who is
+    linked to them. At most four queries.
 
     22.05 gives numbers out again: of two jobs with one number a Submission can only mean the newer one if it is younger
     than the older job.
@@ -112,12 +121,25 @@ def is_own(door: Door, job_ids: Sequence[str]) -> bool:
     ).order_by("pk"):
         newest[submission.number] = submission
     earlier = _earlier_lives(door, job_ids)
+    linked = _run_by_linked_users(door, job_ids)
     return all(
-        (mine := newest.get(number(job_id))) is not None
+        job_id in linked
+        or (mine := newest.get(number(job_id))) is not None
         and mine.by_id == door.membership.user_id
         and (job_id not in earlier or mine.at > earlier[job_id])
         for job_id in job_ids
     )
+
+
+def _run_by_linked_users(door: Door, job_ids: Sequence[str]) -> frozenset[str]:
+    """Those whose newest record says one of the person's Slurm users."""
+    users = identities.slurm_users_of(door.membership.team_id, door.membership.user_id)
+    if not users:
+        return frozenset()
+    keys = {job_id: key_of(job_id) for job_id in job_ids}
+    newest = Job.objects.filter(cluster=door.cluster, key__in=set(keys.values()))
+    runs_as = dict(newest.order_by("key", "-submit_at").distinct("key").values_list("key", "user"))
+    return frozenset(job_id for job_id, key in keys.items() if runs_as.get(key) in users)
 
 
 def _earlier_lives(door: Door, job_ids: Sequence[str]) -> Mapping[str, datetime]:

@@ -86,6 +86,9 @@ class PartitionForm(forms.Form):
     allow_accounts = forms.CharField(
         label="Allowed accounts", required=False, max_length=2000, help_text="Empty: all accounts"
     )
+    allow_qos = forms.CharField(
+        label="Allowed QOS", required=False, max_length=2000, help_text="That jobs may ask for; empty: all"
+    )
     base = forms.IntegerField(widget=forms.HiddenInput)
     was = forms.CharField(required=False, widget=forms.HiddenInput)
 
@@ -112,6 +115,7 @@ class PartitionForm(forms.Form):
             qos=data.get("qos", ""),
             allow_groups=_names(data.get("allow_groups", "")),
             allow_accounts=_names(data.get("allow_accounts", "")),
+            allow_qos=_names(data.get("allow_qos", "")),
         )
 
     def show_problems(self, problems: tuple[Problem, ...]) -> None:
@@ -141,6 +145,7 @@ def initial_from(partition: PartitionSpec) -> dict[str, object]:
         "qos": partition.qos,
         "allow_groups": ", ".join(partition.allow_groups),
         "allow_accounts": ", ".join(partition.allow_accounts),
+        "allow_qos": ", ".join(partition.allow_qos),
         "was": partition.name,
     }
 

@@ -15,9 +15,11 @@ from clusters.hostlist import HostlistError, expand
 from clusters.models import Change, Cluster, Partition, Revision
 from clusters.spec import CPU_GROUP, GPU_GROUP, ClusterSpec, PartitionSpec
 from clusters.validate import validate
+from clusters.when import When
 from console.errors import Conflict, Missing, Problem, Rejected
-from slurm.check_partition import check_partition
-from slurm.job_states import WAITING
+from slurm.checks.partition import check_partition
+from slurm.jobs.states import WAITING
+from slurm.partition_access import access_problems
 from slurm.render import partition_fields, partition_line
 
 _INDEX = re.compile(r"\Apartitions\[\d+\]\.?")
@@ -164,12 +166,14 @@ def line_of(partition: PartitionSpec) -> str:
         return ""
 
 
-def add(door: Door, partition: PartitionSpec, *, base: int | None) -> Change:
+def add(door: Door, partition: PartitionSpec, *, base: int | None, start_at: When = None) -> Change:
     """Raises Rejected by field, and what `clusters.changes.propose` raises."""
-    return _propose(door, partition, base, "")
+    return _propose(door, partition, base, "", start_at)
 
 
-def edit(door: Door, name: str, partition: PartitionSpec, *, base: int | None) -> Change:
+def edit(
+    door: Door, name: str, partition: PartitionSpec, *, base: int | None, start_at: When = None
+) -> Change:
     """Put `partition` in the place of `name`, which it keeps. Raises as `add`, and Missing or Conflict as `own`."""
     own(door.cluster, name)
     if partition.name != name:
@@ -177,23 +181,28 @@ def edit(door: Door, name: str, partition: PartitionSpec, *, base: int | None) -
         raise Rejected(
             text, (Problem("name", text, "Add another one, move the jobs, then delete this one."),)
         )
-    return _propose(door, partition, base, name)
+    return _propose(door, partition, base, name, start_at)
 
 
-def delete(door: Door, name: str, *, base: int | None) -> Change:
+def delete(door: Door, name: str, *, base: int | None, start_at: When = None) -> Change:
     """Raises Missing or Conflict as `own`, and what `clusters.changes.propose` raises."""
     own(door.cluster, name)
     spec = without(_revision(door.cluster, base).parsed, name)
-    return changes.propose(door.cluster, spec, base=base, by=door.membership)
+    return changes.propose(door.cluster, spec, base=base, by=door.membership, start_at=start_at)
 
 
-def _propose(door: Door, partition: PartitionSpec, base: int | None, instead_of: str) -> Change:
+def _propose(
+    door: Door, partition: PartitionSpec, base: int | None, instead_of: str, start_at: When
+) -> Change:
     before = _revision(door.cluster, base).parsed
     problems = problems_of(before, partition, instead_of=instead_of)
+    if not any(problem.blocking for problem in problems):
+        was = next((one for one in before.partitions if one.name == instead_of), None)
+        problems += access_problems(door.cluster, partition, was)
     if any(problem.blocking for problem in problems):
         raise Rejected(f"Partition {partition.name} cannot be made so.", problems)
     spec = put(before, partition, instead_of=instead_of)
-    return changes.propose(door.cluster, spec, base=base, by=door.membership)
+    return changes.propose(door.cluster, spec, base=base, by=door.membership, start_at=start_at)
 
 
 def _revision(cluster: Cluster, number: int | None) -> Revision:

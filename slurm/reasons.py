@@ -29,9 +29,10 @@ SENTENCES: Mapping[str, str] = {
     "PartitionNodeLimit": "Asks more nodes than {partition} has or allows.",
     "PartitionDown": "{Partition} is down: it takes jobs and starts none.",
     "PartitionInactive": "{Partition} is inactive: it takes no jobs and starts none.",
-    "PartitionConfig": "{Partition} does not allow what it asks for.",
+    # So 24.11 calls an account that AllowAccounts leaves out, too.
+    "PartitionConfig": "{Partition} does not allow what it asks for, or its account ({account}).",
     "AccountNotAllowed": "{Partition} does not allow its account ({account}).",
-    "InvalidAccount": "Its account ({account}) does not exist or may not be used. Cancel it and submit again.",
+    "InvalidAccount": "Its user is not in the account it names ({account}). Once an admin adds them it starts.",
     "InvalidQOS": "Its QOS ({qos}) does not exist or may not be used. Cancel it and submit again.",
     "QOSNotAllowed": "{Partition} does not allow its QOS ({qos}).",
     "QOSUsageThreshold": "The usage of its QOS ({qos}) is above the threshold.",

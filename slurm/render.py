@@ -2,7 +2,7 @@
 
 Pure. The head (daemons, ports, plugins, NodeName lines) is the adapter's. What the user wrote is taken as it
 is, but it can not reach beyond its block: control characters, the marker lines and a continuation at its end
-are refused here as a second lock, after `slurm.check` and the forms. `user_part` is the reverse, for an
+are refused here as a second lock, after `slurm.checks.conf` and the forms. `user_part` is the reverse, for an
 editor that shows the whole file with the other lines locked.
 """
 
@@ -107,6 +107,7 @@ def partition_fields(partition: PartitionSpec) -> dict[str, str]:
         "QOS": partition.qos,
         "AllowGroups": ",".join(partition.allow_groups),
         "AllowAccounts": ",".join(partition.allow_accounts),
+        "AllowQos": ",".join(partition.allow_qos),
     }
 
 

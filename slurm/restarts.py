@@ -1,105 +1,108 @@
-"""Restarts of the cluster's services: what each would end and lose, read from rows, and the restart itself.
+"""Restarts of the cluster's services and of its nodes.
 
-An operation like those of `slurm.operations`: one direct call, audited, no revision. Called by pages and the API,
-outside of any transaction.
+What is done at once, and what each node does by itself when its jobs have ended, is an operation like those of
+`slurm.operations`: one direct call, audited. What takes its course, some at a time or at a time to come, is a change
+without a revision (`clusters.rolling`): it has a log and can be stopped. Called by pages and the API, outside of any
+transaction.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from asgiref.sync import async_to_sync
-from django.conf import settings
+from django.utils import timezone
 
+from clusters import changes, lasting
 from clusters.access import Door
-from clusters.changes import Busy
+from clusters.acts import PartKind, Reboot, RestartPart, sort_of
+from clusters.conflicts import Busy
 from clusters.lifecycle import Step
 from clusters.machine import LIVE
-from clusters.models import Cluster
-from clusters.platform import platform_kind
-from console.errors import Missing, Unavailable
+from clusters.models import Change, Cluster
+from clusters.spec import ClusterSpec
+from console.errors import Missing
 from console.roles import Action
-from slurm.conf import parse
-from slurm.models import Job
+from slurm import operations
 from slurm.operations import perform
-from slurm.terminal.registry import Registry
 
-PARTS: Mapping[str, str] = {"controller": "controller", "login": "login node", "workers": "workers"}
-MOST_NAMED = 12
+# What each is called on screen.
+PARTS = {PartKind.CONTROLLER: "controller", PartKind.LOGIN: "login node", PartKind.WORKERS: "workers"}
+
+# The kind of its parts, as the watcher sees them.
+PARTS_SEEN = {PartKind.CONTROLLER: "controller", PartKind.LOGIN: "login", PartKind.WORKERS: "worker"}
 
 
 @dataclass(frozen=True)
-class Impact:
-    """What a restart of `part` meets. `jobs` are at most MOST_NAMED of the `job_count` that hold nodes.
+class Order:
+    """A restart as somebody wants it: of a service or all workers (`part`), or of `nodes`. `at_once` is 0 for all of
+    them together, `start_at` None for now."""
 
-    `terminals` is None when the part is not the login node, or when nobody can say how many are open.
-    `is_queued_again` says what becomes of batch jobs that were submitted without a wish of their own. `spares_jobs`
-    says that none ends, because workers restart some at a time and each waits for its own.
-    """
-
-    part: str
-    name: str
-    jobs: Sequence[Job]
-    job_count: int
-    waiting_count: int
-    node_count: int
-    terminals: int | None
-    is_queued_again: bool
-    spares_jobs: bool
+    part: PartKind | None = None
+    nodes: tuple[str, ...] = ()
+    when_idle: bool = False
+    at_once: int = 0
+    start_at: datetime | None = None
 
     @property
-    def is_several(self) -> bool:
-        return self.part == "workers"
+    def takes_its_course(self) -> bool:
+        return self.at_once > 0 or self.start_at is not None
+
+    def targets(self, spec: ClusterSpec) -> tuple[str, ...]:
+        if self.part is PartKind.WORKERS:
+            return spec.node_names
+        return (self.part.value,) if self.part else self.nodes
+
+    def act(self, spec: ClusterSpec) -> RestartPart | Reboot:
+        """Workers in their course restart one by one, and not as the platform would restart them all."""
+        if self.part is None or (self.part is PartKind.WORKERS and self.takes_its_course):
+            return Reboot(spec, self.targets(spec), self.when_idle, self.at_once)
+        return RestartPart(spec, self.part, self.when_idle)
 
 
-def restart(door: Door, part: str) -> None:
-    """Restart one service now. Raises Missing for a part that no cluster has, Busy while a change is on its way.
+def carry_out(door: Door, order: Order) -> Change | None:
+    """Do it, or have it done in its course: then it is a change. Raises what `restart`, `slurm.operations.reboot` and
+    `clusters.changes.restart` raise."""
+    if order.takes_its_course:
+        return changes.restart(
+            door.cluster,
+            order.targets(door.cluster.spec),
+            by=door.membership,
+            at_once=order.at_once,
+            when_idle=order.when_idle,
+            start_at=order.start_at,
+        )
+    if order.part is None:
+        operations.reboot(door, order.nodes, when_idle=order.when_idle)
+    else:
+        restart(door, order.part, when_idle=order.when_idle)
+    return None
+
+
+def restart(door: Door, part: str, *, when_idle: bool = False) -> None:
+    """Restart one service now, or, `when_idle`, each worker when its jobs have ended.
+
+    Raises Missing for a part that no cluster has, Busy while a change is on its way.
 
     Returns when the platform has taken the order; the watcher sees the service start.
     """
-    named(door.cluster, part)
+    which = named(door.cluster, part)
 
     def act() -> None:
         if live := door.cluster.changes.filter(status__in=LIVE).first():
             raise Busy(live)
-        door.cluster.provisioner.restart(part, lambda sentence: None)
+        cluster, begun = door.cluster, timezone.now()
+        cluster.provisioner.restart(part, lambda sentence: None, when_idle=when_idle)
+        if not when_idle:
+            lasting.begin(cluster, sort_of(RestartPart(cluster.spec, which)), [PARTS_SEEN[which]], at=begun)
 
-    perform(door, "cluster.restart", [part], Action.RESTART_CLUSTER, act, step=Step.RESTART)
-
-
-def impact_of(cluster: Cluster, part: str) -> Impact:
-    """Four small queries, and one question to Redis for the login node. Raises Missing for an unknown part."""
-    name = named(cluster, part)
-    queue = cluster.jobs.filter(is_finished=False)
-    placed = queue.exclude(nodes="")
-    return Impact(
-        part=part,
-        name=name,
-        jobs=list(placed.order_by("start_at", "number")[:MOST_NAMED]),
-        job_count=placed.count(),
-        waiting_count=queue.filter(nodes="").count(),
-        node_count=cluster.nodes.count(),
-        terminals=_terminals(cluster) if part == "login" else None,
-        # slurm.conf(5): JobRequeue is 1 where the file is silent.
-        is_queued_again=parse(cluster.spec.slurm_conf).get("JobRequeue") != "0",
-        spares_jobs=platform_kind(cluster.region.provisioner).spares_jobs,
-    )
+    detail = {"when": "idle" if when_idle else "now"}
+    perform(door, "cluster.restart", [part], Action.RESTART_CLUSTER, act, detail, step=Step.RESTART)
 
 
-def named(cluster: Cluster, part: str) -> str:
-    """What the part is called on screen."""
-    if part not in PARTS:
+def named(cluster: Cluster, part: str) -> PartKind:
+    """Raises Missing for what is no part, or none that is restarted by itself."""
+    found = next((one for one in PARTS if one == part), None)
+    if found is None:
         raise Missing(
             f"{cluster.slug} has no {part[:40]} to restart.", f"What can be restarted: {', '.join(PARTS)}."
         )
-    return PARTS[part]
-
-
-def _terminals(cluster: Cluster) -> int | None:
-    async def ask() -> int:
-        async with Registry(settings.REDIS_URL) as registry:
-            return await registry.held(cluster.key)
-
-    try:
-        return async_to_sync(ask)()
-    except Unavailable:
-        return None
+    return found

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from clusters.models import Cluster
 from clusters.observation import JobSeen, NodeSeen
-from slurm.jobid import key_of, number, waits_in
+from slurm.jobs.ids import key_of, number, waits_in
 from slurm.models import Job
 from slurm.reasons import Survey, explain, looks_at_nodes
 from slurm.states import UNKNOWN, is_finished

@@ -2,8 +2,10 @@
 
 from celery import shared_task
 
+from clusters import follow
 from clusters.models import Cluster
 from console.errors import Unavailable
+from slurm import recordings
 from slurm.history import settle
 
 
@@ -11,3 +13,17 @@ from slurm.history import settle
 def settle_jobs(cluster_id: int) -> None:
     """Ask accounting how the jobs ended that left the queue unseen, and again if it does not answer."""
     settle(Cluster.objects.select_related("team", "region").get(pk=cluster_id))
+
+
+@shared_task
+def drop_recordings() -> None:
+    """Delete recordings of terminals that were kept as long as their team wants, and see that the others are sealed."""
+    recordings.settle_lost()
+    recordings.seal_earlier()
+    recordings.drop_old()
+
+
+@shared_task
+def follow_people() -> None:
+    """Every few seconds: bring people's keys and the ends of their roles to the login nodes."""
+    follow.follow_all()

@@ -1,11 +1,14 @@
-"""What a change that rests waits for, from rows: the nodes that are to go and the jobs on them. Read only."""
+"""What a change that rests waits for, from rows: the nodes that are to go or to restart, and the jobs on them. Read
+only.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from clusters.machine import ChangeStatus
+from clusters.machine import ChangeStatus, Kind
 from clusters.models import Change, Cluster
+from clusters.rolling import from_json
 from clusters.scaling import leaving
 from slurm.models import Job
 from slurm.occupancy import jobs_by_node
@@ -33,17 +36,26 @@ class Waited:
 
 
 def waited_for(change: Change) -> Waited | None:
-    """None for a change that does not wait, or not for jobs on nodes that go. One query."""
-    if not change.rests or change.base is None or change.revision is None:
-        return None
-    before, after = change.base.parsed, change.revision.parsed
-    if change.status == ChangeStatus.ROLLING_BACK:
-        before, after = after, before
-    by_node = [node for node in jobs_of_nodes(change.cluster, leaving(before, after)) if node.jobs]
+    """None for a change that does not wait, or not for jobs on nodes. One query."""
+    nodes = _nodes(change) if change.rests and change.status != ChangeStatus.ASKING else ()
+    by_node = [node for node in jobs_of_nodes(change.cluster, nodes) if node.jobs]
     jobs = list({job.pk: job for node in by_node for job in node.jobs}.values())
     ends = [job.end_at for job in jobs if job.end_at]
     until = max(ends) if ends and len(ends) == len(jobs) else None
     return Waited([node.name for node in by_node], jobs[:MOST_NAMED], len(jobs), until) if jobs else None
+
+
+def _nodes(change: Change) -> Sequence[str]:
+    """Those on which nothing may run any more for the change to go on."""
+    if change.kind == Kind.RESTART:
+        course = from_json(change.course)
+        return [name for name in course.remaining if name in course.begun]
+    if change.base is None or change.revision is None:
+        return ()
+    before, after = change.base.parsed, change.revision.parsed
+    if change.status == ChangeStatus.ROLLING_BACK:
+        before, after = after, before
+    return leaving(before, after)
 
 
 def jobs_of_nodes(cluster: Cluster, names: Sequence[str]) -> list[NodeJobs]:

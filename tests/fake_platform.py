@@ -6,7 +6,7 @@ from typing import ClassVar
 from django import forms
 
 from clusters.finding import Finding, State
-from clusters.platform import RegionRef
+from clusters.platform import LoginsHere, RegionRef
 from clusters.region_form import RegionForm, Section
 from console.errors import ConsoleError
 
@@ -41,7 +41,6 @@ class FakePlatform:
     title: ClassVar[str] = "A platform of the tests"
     about: ClassVar[str] = "Runs nothing."
     form: ClassVar[type[RegionForm]] = FakeForm
-    spares_jobs: ClassVar[bool] = False
 
     def __init__(self, ref: RegionRef) -> None:
         self.ref = ref
@@ -54,6 +53,12 @@ class FakePlatform:
 
     def offers(self, slurm_version: str) -> bool:
         return slurm_version != "22.05"
+
+    def mount_caveat(self) -> str:
+        return ""
+
+    def logins(self) -> LoginsHere:
+        return LoginsHere(str(self.ref.config.get("no_logins", "")))
 
     def documents(self) -> Mapping[str, str]:
         return {"rights.yaml": f"zone: {self.ref.config.get('zone', 'north')}\n"}

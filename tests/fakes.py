@@ -10,10 +10,14 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from clusters.acts import (
+    Act,
+    Touch,
+)
 from clusters.leases import Clock
 from clusters.nodes import NodeState
 from clusters.observation import (
@@ -25,9 +29,10 @@ from clusters.observation import (
     PartState,
     Verdict,
 )
-from clusters.provisioner import ClusterRef, Completed, LoginEndpoint, Say
+from clusters.provisioner import ClusterRef, Completed, Home, LoginEndpoint, Say
 from clusters.spec import ClusterSpec, to_json
-from console.errors import ConsoleError, Problem, Rejected, Unavailable
+from console.errors import ConsoleError, Missing, Problem, Rejected, Unavailable
+from tests.fake_foresight import foreseen
 
 EPOCH = datetime(2030, 1, 1, tzinfo=UTC)
 # A line that the fake platform's own reading finds fault with, and one that only its daemon dies of.
@@ -77,6 +82,7 @@ class World:
     drained: dict[str, str] = field(default_factory=dict)
     busy: list[str] = field(default_factory=list)
     restarts: list[str] = field(default_factory=list)
+    starts: dict[str, int] = field(default_factory=dict)
     destroyed: bool = False
 
 
@@ -130,6 +136,9 @@ class FakeProvisioner:
             return (Problem("slurm_conf", "SchedulerType has no value sched/nonsense.", line=line),)
         return ()
 
+    def foresee(self, act: Act) -> tuple[Touch, ...]:
+        return foreseen(act)
+
     def apply(self, spec: ClusterSpec, say: Say, *, force: bool = False) -> None:
         """File by file, as real disks are written: killed in between, the files are neither old nor new."""
         self.calls.append("apply")
@@ -167,7 +176,8 @@ class FakeProvisioner:
         parts = tuple(self._part(world, kind, name) for kind, name in self._part_names(world))
         if "controller" in world.down:
             return Observation(datetime.now(UTC), parts=parts, problem="The controller does not answer.")
-        nodes = tuple(_node(world, group, name) for group, name in names)
+        version = f"{document['slurm_version']}.0"
+        nodes = tuple(replace(_node(world, group, name), version=version) for group, name in names)
         unfinished = RESTARTS in world.drained.values()
         partitions = _partitions(document, names)
         return Observation(datetime.now(UTC), parts, nodes, partitions, (), drift="", unfinished=unfinished)
@@ -199,6 +209,7 @@ class FakeProvisioner:
         for name in [n for n, why in world.drained.items() if why == RESTARTS and n not in world.busy]:
             del world.drained[name]
             world.restarts.append(name)
+            world.starts[name] = world.starts.get(name, 0) + 1
             done += (f"{name} has restarted.",)
         self.save(world)
         return done
@@ -206,10 +217,17 @@ class FakeProvisioner:
     def restart(self, part: str, say: Say, *, when_idle: bool = False) -> None:
         self.calls.append(f"restart {part}")
         world = self.world
+        if part not in {"controller", "login", "workers", *self._nodes(world)}:
+            raise Missing(f"There is no {part} to restart.")
         if when_idle:
-            world.drained[part] = RESTARTS
+            names = self._nodes(world) if part == "workers" else {part}
+            world.drained |= {name: RESTARTS for name in names if name not in world.drained}
         else:
             world.restarts.append(part)
+            for name in self._nodes(world) if part == "workers" else (part,):
+                world.starts[name] = world.starts.get(name, 0) + 1
+                if world.drained.get(name) == RESTARTS:
+                    del world.drained[name]
             world.busy = [name for name in world.busy if name != part]
         self.save(world)
         say(f"Restarts {part}{' when it is idle' if when_idle else ''}.")
@@ -219,8 +237,34 @@ class FakeProvisioner:
             raise Unavailable("The login node is not up.", "Wait until the cluster is Running.")
         return LoginEndpoint("127.0.0.1", 22, "root", "ssh-ed25519 AAAA")
 
-    def executor(self) -> "FakeExecutor":
+    def homes(self) -> tuple[Home, ...]:
+        if not self.world.running:
+            raise Unavailable("The login node is not up.")
+        return (Home("ada", 3 * 2**30), Home("root", 40960))
+
+    def executor(self, login: str = "") -> "FakeExecutor":
         return FakeExecutor(self)
+
+    def login_executor(self) -> "FakeExecutor":
+        self.login()
+        return FakeExecutor(self)
+
+    def node_executor(self, node: str) -> "FakeExecutor":
+        if node not in self._nodes(self.world) or node in self.world.down:
+            raise Unavailable(f"{node} is not up.")
+        return FakeExecutor(self)
+
+    def drain(self, nodes: Sequence[str], reason: str) -> None:
+        self.calls.append(f"drain {','.join(nodes)}")
+        world = self.world
+        world.drained |= dict.fromkeys(nodes, reason)
+        self.save(world)
+
+    def resume(self, nodes: Sequence[str]) -> None:
+        self.calls.append(f"resume {','.join(nodes)}")
+        world = self.world
+        world.drained = {name: why for name, why in world.drained.items() if name not in nodes}
+        self.save(world)
 
     def terminate(self, say: Say) -> None:
         self.calls.append("terminate")
@@ -287,19 +331,25 @@ class FakeProvisioner:
         return [("accounting", "accounting"), ("controller", "controller"), *workers, ("login", "login")]
 
     def _part(self, world: World, kind: str, name: str) -> Part:
-        return Part(kind, name, PartState.DOWN if name in world.down else PartState.UP, since=EPOCH)
+        since = EPOCH + timedelta(seconds=world.starts.get(name, 0))
+        return Part(kind, name, PartState.DOWN if name in world.down else PartState.UP, since=since)
 
 
 class FakeExecutor:
-    """Answers `scontrol ping` while the controller is up."""
+    """Answers `scontrol ping` while the controller is up; its cluster keeps no accounting."""
 
     def __init__(self, provisioner: FakeProvisioner) -> None:
         self.provisioner = provisioner
+
+    def run_each(self, commands: Sequence[Sequence[str]], *, timeout_s: float = 4.0) -> tuple[Completed, ...]:
+        return tuple(self.run(command, timeout_s=timeout_s) for command in commands)
 
     def run(self, argv: Sequence[str], *, timeout_s: float = 4.0, stdin: bytes = b"") -> Completed:
         world = self.provisioner.world
         if not world.running or "controller" in world.down:
             raise Unavailable("The controller does not answer.")
+        if list(argv) == ["scontrol", "show", "config"]:
+            return Completed(0, b"ClusterName = fake\n", "")
         return Completed(0, b"Slurmctld(primary) at head is UP\n", "")
 
 

@@ -1,8 +1,8 @@
 """A PostgreSQL and a Redis for the tests alone, started before Django's settings are read; a pytest plugin (`-p`).
 
 Both live in a directory that is deleted afterwards and write nothing durably. `DATABASE_URL` and `REDIS_URL` name
-other servers; then ours are not started. It is a plugin and not a conftest because pytest-django reads the settings
-before any conftest is loaded.
+other servers; then ours are not started. Of several processes that share the tests (pytest-xdist) each has its own.
+It is a plugin and not a conftest because pytest-django reads the settings before any conftest is loaded.
 """
 
 import os
@@ -19,11 +19,16 @@ from console.run.services import PostgresServer, RedisServer, Server
 SETTINGS = ("SECRET_KEY", "SEALING_KEYS")
 home = pytest.StashKey[Path]()
 running = pytest.StashKey[list[Server]]()
+# Names of the variables that we have set, for a process that inherits them and shall have its own.
+OURS = "QUARTERDECK_TESTS_OWN"
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, None, None]:
     """A wrapper, so that it runs before pytest-django's own hook."""
+    for name in os.environ.pop(OURS, "").split():
+        del os.environ[name]
+    before = set(os.environ)
     directory = Path(tempfile.mkdtemp(prefix="quarterdeck-tests-"))
     directory.chmod(0o711)  # as root, PostgreSQL runs as another user and must get through
     early_config.stash[home] = directory
@@ -31,6 +36,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     _point_settings_at(directory)
     try:
         _start_servers(early_config, directory)
+        os.environ[OURS] = " ".join(sorted(set(os.environ) - before))
         return (yield)
     except BaseException:
         _clear(early_config)

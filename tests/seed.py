@@ -11,15 +11,18 @@ from datetime import timedelta
 from django.conf import settings
 from django.utils import timezone
 
+from clusters.acts import Act, Touch
 from clusters.lifecycle import Status
 from clusters.models import Change, ChangeLine, Cluster, Image, Node, Partition, Plan, Region
-from clusters.provisioner import ClusterRef, LoginEndpoint
+from clusters.provisioner import ClusterRef, Executor, Home, LoginEndpoint
 from clusters.spec import CPU_GROUP, GPU_GROUP, ClusterSpec, NodeGroup, PartitionSpec, to_json
-from console.errors import Problem
+from console.errors import Problem, Unavailable
 from console.models import Membership, Team, User
-from slurm.check import check_conf
+from slurm.checks.conf import check_conf
 from slurm.models import Job
 from slurm.render import render_conf
+from tests.fake_foresight import foreseen
+from tests.seed_volumes import make_volumes
 
 PASSWORD = "correct-horse-battery"
 ROLES = {"ada": "owner", "lin": "admin", "ops": "operator", "mo": "member", "vic": "viewer"}
@@ -47,6 +50,15 @@ class Nowhere:
     def __init__(self, ref: ClusterRef) -> None:
         self.ref = ref
 
+    def executor(self, login: str = "") -> Executor:
+        raise Unavailable("There is no cluster behind these rows.")
+
+    def login_executor(self) -> Executor:
+        return self.executor()
+
+    def homes(self) -> tuple[Home, ...]:
+        raise Unavailable("There is no cluster behind these rows.")
+
     def render(self, spec: ClusterSpec) -> Mapping[str, str]:
         nodes = (
             f"NodeName={name} CPUs={group.shape.cpus} RealMemory={group.shape.memory_mib}\n"
@@ -57,6 +69,9 @@ class Nowhere:
 
     def check(self, spec: ClusterSpec, *, shadow: bool = True) -> tuple[Problem, ...]:
         return check_conf(spec.slurm_conf, version=spec.slurm_version, node_names=spec.node_names)
+
+    def foresee(self, act: Act) -> tuple[Touch, ...]:
+        return foreseen(act)
 
     def login(self) -> LoginEndpoint:
         return LoginEndpoint("login.llama.example", 2222, "root", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA")
@@ -77,6 +92,7 @@ def seed() -> Seed:
     users = {name: _person(team, name, role) for name, role in ROLES.items()}
     region = _region()
     cluster = _busy(team, region, users["lin"])
+    make_volumes(team, region, cluster)
     _creating(team, region, users["lin"])
     _failed(team, region, users["lin"])
     _cluster(team, region, "old-sweeps", Status.TERMINATED, gpu=2, cpu=0)

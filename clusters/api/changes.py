@@ -1,15 +1,14 @@
 """Changes and revisions: what was asked, how it went sentence by sentence, and the way back."""
 
-from typing import Any
-
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from clusters import changes
+from clusters import answers, changes
 from clusters.api.base import ClusterView, checked, page_of
+from clusters.api.previews import PromiseSerializer, StartSerializer, hold_to, when_of
 from clusters.api.serializers import (
     ChangeDetailSerializer,
     ChangeSerializer,
@@ -43,16 +42,50 @@ class ChangeDetail(ClusterView):
 
 
 class Cancel(ClusterView):
-    """Give up a live edit: what it has done is undone. 409 when it is over or cannot be cancelled."""
+    """Give up a live edit: what it has done is undone; or a restart: it goes no further. 409 when it is over or cannot
+    be cancelled. A restart may be given up by whoever may order one."""
 
-    actions = {"POST": Action.CHANGE_CLUSTER}
+    actions = {"POST": Action.RESTART_CLUSTER}
 
     @extend_schema(request=None, responses={202: ChangeSerializer})
     def post(self, request: Request, team: str, cluster: str, number: int) -> Response:
         found = get_object_or_404(
             self.door.cluster.changes.select_related("by", "base", "revision"), number=number
         )
-        change = changes.cancel(found, by=self.door.membership)
+        self.door.require(answers.right_to_answer(found))
+        change = answers.cancel(found, by=self.door.membership)
+        return Response(ChangeSerializer(change).data, status=202)
+
+
+class Force(ClusterView):
+    """Wait no longer for the jobs that a change waits for: they end. 409 when it waits for none. A preview of what is
+    left tells which: of an edit with `force`, of a reboot of the nodes without `when_idle`."""
+
+    actions = {"POST": Action.RESTART_CLUSTER}
+
+    @extend_schema(request=PromiseSerializer, responses={202: ChangeSerializer})
+    def post(self, request: Request, team: str, cluster: str, number: int) -> Response:
+        data = checked(PromiseSerializer(data=request.data))
+        rows = self.door.cluster.changes.select_related("by", "base", "revision", "cluster")
+        found = get_object_or_404(rows, number=number)
+        self.door.require(answers.right_to_answer(found))
+        if act := answers.forced(found):
+            hold_to(self.door.cluster, act, data["promise"])
+        change = answers.force(found, by=self.door.membership)
+        return Response(ChangeSerializer(change).data, status=202)
+
+
+class Confirm(ClusterView):
+    """Say yes to what an asking change costs by now, as `changes:preview` shows it. 409 when it does not ask."""
+
+    actions = {"POST": Action.RESTART_CLUSTER}
+
+    @extend_schema(request=None, responses={202: ChangeSerializer})
+    def post(self, request: Request, team: str, cluster: str, number: int) -> Response:
+        rows = self.door.cluster.changes.select_related("by", "base", "revision")
+        found = get_object_or_404(rows, number=number)
+        self.door.require(answers.right_to_answer(found))
+        change = answers.confirm(found, by=self.door.membership)
         return Response(ChangeSerializer(change).data, status=202)
 
 
@@ -78,7 +111,7 @@ class Revisions(ClusterView):
         return page_of(request, self.door.cluster.revisions.select_related("by"), RevisionSerializer)
 
 
-class BaseSerializer(serializers.Serializer[Any]):
+class BaseSerializer(StartSerializer):
     """The revision you looked at: a newer one in the meantime is a 409, never overwritten."""
 
     base = serializers.IntegerField(min_value=1)
@@ -91,6 +124,9 @@ class Rollback(ClusterView):
 
     @extend_schema(request=BaseSerializer, responses={202: ChangeSerializer})
     def post(self, request: Request, team: str, cluster: str, number: int) -> Response:
-        base = checked(BaseSerializer(data=request.data))["base"]
-        change = changes.rollback_to(self.door.cluster, number, base=base, by=self.door.membership)
+        data = checked(BaseSerializer(data=request.data))
+        base, when = data["base"], when_of(data)
+        change = changes.rollback_to(
+            self.door.cluster, number, base=base, by=self.door.membership, start_at=when
+        )
         return Response(ChangeSerializer(change).data, status=202)

@@ -1,6 +1,6 @@
 """Teams and their clusters: list, create, look, and the actions on a whole cluster."""
 
-from typing import Any
+from collections.abc import Mapping
 
 from django.db.models import F
 from drf_spectacular.utils import OpenApiExample, extend_schema
@@ -8,20 +8,24 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from clusters import changes
+from clusters import acts, changes, cloning
 from clusters.api.base import ActionView, ClusterView, TeamView, checked, page_of
+from clusters.api.previews import StartSerializer, hold_to, when_of
 from clusters.api.serializers import (
     ChangeSerializer,
+    CloneSerializer,
     ClusterSerializer,
     OrderSerializer,
     TeamSerializer,
 )
-from clusters.lifecycle import Status
+from clusters.lifecycle import Status, Step, refusal
 from clusters.models import Change, Cluster
+from clusters.mountable import MountOrder, mounts_for, offered
 from clusters.order import Order, spec_for
-from clusters.scaling import misfits, rescale
+from clusters.scaling import GROUPS, misfits, rescale
+from clusters.spec import Shape
 from console.access import SIGNED_IN
-from console.errors import Problem, Rejected
+from console.errors import Conflict, Problem, Rejected
 from console.models import Team
 from console.roles import Action
 
@@ -63,9 +67,40 @@ class Clusters(TeamView):
     @extend_schema(request=OrderSerializer, responses={201: ClusterSerializer}, examples=[ORDER_EXAMPLE])
     def post(self, request: Request, team: str) -> Response:
         data = checked(OrderSerializer(data=request.data))
-        region, spec = spec_for(Order(**{**data, "ssh_keys": tuple(data["ssh_keys"])}))
+        orders = [MountOrder(**order) for order in data["mounts"]]
+        source = self._source(data["like"])
+        rest = {key: value for key, value in data.items() if key not in ("mounts", "ssh_keys", "like")}
+        region, spec = spec_for(Order(**rest, ssh_keys=tuple(data["ssh_keys"])))
+        if orders:
+            spec = spec.with_mounts(mounts_for(orders, offered(self.membership.team, region)))
+        if source is not None:
+            spec = cloning.like(source.spec, spec)
         made = changes.create_cluster(self.membership.team, region, spec, by=self.membership)
         return Response(ClusterSerializer(made).data, status=201)
+
+    def _source(self, slug: str) -> Cluster | None:
+        """Raises Rejected for what is no cluster of the team that can be cloned."""
+        if not slug:
+            return None
+        found = self.membership.team.clusters.filter(slug=slug).exclude(status=Status.DELETED).first()
+        if found is None:
+            wrong = Problem("like", f"The team has no cluster {slug}.", "Its list shows them all.")
+            raise Rejected("Nothing was created.", (wrong,))
+        return found
+
+
+class Clone(ClusterView):
+    """The order of another cluster like this one, and what it will not have."""
+
+    actions = {"GET": Action.CREATE_CLUSTER}
+
+    @extend_schema(responses=CloneSerializer)
+    def get(self, request: Request, team: str, cluster: str) -> Response:
+        found = self.door.cluster
+        if why := refusal(Status(found.status), Step.CLONE):
+            raise Conflict(why, "Its page shows what it allows now.")
+        told = {"order": cloning.order_of(found), "left_out": cloning.left_out(found)}
+        return Response(CloneSerializer(told).data)
 
 
 class ClusterDetail(ClusterView):
@@ -78,7 +113,7 @@ class ClusterDetail(ClusterView):
         return Response(ClusterSerializer(self.door.cluster).data)
 
 
-class ConfirmSerializer(serializers.Serializer[Any]):
+class ConfirmSerializer(StartSerializer):
     """The cluster's name once more: what keeps a script from deleting the wrong one."""
 
     name = serializers.CharField()
@@ -97,9 +132,11 @@ class Reconfigure(ClusterAction):
 
     actions = {"POST": Action.CHANGE_CLUSTER}
 
-    @extend_schema(request=None, responses={202: ChangeSerializer})
+    @extend_schema(request=StartSerializer, responses={202: ChangeSerializer})
     def post(self, request: Request, team: str, cluster: str) -> Response:
-        return self.answer(changes.reconfigure(self.door.cluster, by=self.door.membership))
+        data, found = checked(StartSerializer(data=request.data)), self.door.cluster
+        hold_to(found, acts.Reapply(found.spec), data["promise"])
+        return self.answer(changes.reconfigure(found, by=self.door.membership, start_at=when_of(data)))
 
 
 class Terminate(ClusterAction):
@@ -107,9 +144,11 @@ class Terminate(ClusterAction):
 
     actions = {"POST": Action.TERMINATE_CLUSTER}
 
-    @extend_schema(request=None, responses={202: ChangeSerializer})
+    @extend_schema(request=StartSerializer, responses={202: ChangeSerializer})
     def post(self, request: Request, team: str, cluster: str) -> Response:
-        return self.answer(changes.terminate(self.door.cluster, by=self.door.membership))
+        data, found = checked(StartSerializer(data=request.data)), self.door.cluster
+        hold_to(found, acts.Terminate(found.spec), data["promise"])
+        return self.answer(changes.terminate(found, by=self.door.membership, start_at=when_of(data)))
 
 
 class Delete(ClusterAction):
@@ -119,16 +158,26 @@ class Delete(ClusterAction):
 
     @extend_schema(request=ConfirmSerializer, responses={202: ChangeSerializer})
     def post(self, request: Request, team: str, cluster: str) -> Response:
-        if checked(ConfirmSerializer(data=request.data))["name"] != cluster:
+        data = checked(ConfirmSerializer(data=request.data))
+        if data["name"] != cluster:
             raise serializers.ValidationError({"name": [f"Write {cluster} to delete it."]})
-        return self.answer(changes.delete(self.door.cluster, by=self.door.membership))
+        found = self.door.cluster
+        hold_to(found, acts.Delete(found.spec), data["promise"])
+        return self.answer(changes.delete(found, by=self.door.membership, start_at=when_of(data)))
 
 
-class ScaleSerializer(serializers.Serializer[Any]):
-    """How many workers each group should have; a group left out stays. New ones take the lowest free numbers; when
-    there are to be fewer, those in `leaving` go, and then the ones with the highest numbers."""
+class ScaleSerializer(StartSerializer):
+    """How many workers each group should have; a group left out stays, and one with 0 goes with its partition. New ones
+    take the lowest free numbers; when there are to be fewer, those in `leaving` go, and then the ones with the highest
+    numbers. A group that the cluster does not have yet (`slinky`, `cpu-workers`) needs its plan."""
 
     groups = serializers.DictField(child=serializers.IntegerField(min_value=0, max_value=5000))
+    plans = serializers.DictField(
+        child=serializers.CharField(max_length=40),
+        required=False,
+        default=dict,
+        help_text="Of a group that is added: the slug of its machines' plan.",
+    )
     leaving = serializers.ListField(
         child=serializers.CharField(max_length=64),
         max_length=5000,
@@ -143,8 +192,27 @@ class ScaleSerializer(serializers.Serializer[Any]):
     base = serializers.IntegerField(min_value=1, help_text="The revision you looked at.")
 
 
+def _shapes(cluster: Cluster, counts: Mapping[str, int], plans: Mapping[str, str]) -> dict[str, Shape]:
+    """The machines of groups that are added. Raises Rejected for one that cannot be, or whose plan is not known."""
+    fresh = [name for name in counts if cluster.spec.group(name) is None]
+    known = {plan.slug: plan.shape for plan in cluster.region.plans.all()}
+    problems = [
+        Problem(f"groups.{name}", f"There is no group {name}, only {' and '.join(GROUPS)}.")
+        for name in fresh
+        if name not in GROUPS
+    ]
+    problems += [
+        Problem(f"plans.{name}", f"{cluster.slug} has no {name} yet: name the plan of its machines.")
+        for name in fresh
+        if name in GROUPS and plans.get(name) not in known
+    ]
+    if problems:
+        raise Rejected(f"{cluster.slug} was not scaled.", tuple(problems))
+    return {name: known[plans[name]] for name in fresh}
+
+
 class Scale(ClusterAction):
-    """Change the number of workers of one or more groups."""
+    """Change the number of workers of one or more groups, add a group or take one away."""
 
     actions = {"POST": Action.CHANGE_CLUSTER}
 
@@ -152,17 +220,18 @@ class Scale(ClusterAction):
     def post(self, request: Request, team: str, cluster: str) -> Response:
         data = checked(ScaleSerializer(data=request.data))
         spec = self.door.cluster.spec
-        if unknown := [name for name in data["groups"] if spec.group(name) is None]:
-            known = ", ".join(group.name for group in spec.groups)
-            problems = (
-                Problem(f"groups.{name}", f"There is no group {name}, only {known}.") for name in unknown
-            )
-            raise Rejected(f"{cluster} was not scaled.", tuple(problems))
+        shapes = _shapes(self.door.cluster, data["groups"], data["plans"])
         if misfit := tuple(misfits(spec, data["groups"], data["leaving"])):
             raise Rejected(f"{cluster} was not scaled.", misfit)
-        spec = rescale(spec, data["groups"], data["leaving"])
+        before, spec = spec, rescale(spec, data["groups"], data["leaving"], shapes)
+        hold_to(self.door.cluster, acts.Edit(before, spec, data["force"]), data["promise"])
         return self.answer(
             changes.propose(
-                self.door.cluster, spec, base=data["base"], by=self.door.membership, force=data["force"]
+                self.door.cluster,
+                spec,
+                base=data["base"],
+                by=self.door.membership,
+                force=data["force"],
+                start_at=when_of(data),
             )
         )

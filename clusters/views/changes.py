@@ -4,16 +4,21 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
+from clusters import answers, changes
 from clusters.access import Door, cluster_view
-from clusters.changes import cancel, rollback_to
+from clusters.acts import Edit
 from clusters.diff import FieldChange, diff
+from clusters.impact import Impact, from_json
+from clusters.impacts import act_of, preview
 from clusters.lifecycle import Step
 from clusters.machine import ChangeStatus
 from clusters.models import Change, Revision
+from clusters.views.confirm import confirm
 from clusters.views.frame import why_not
-from console.errors import ConsoleError, Missing
+from clusters.views.start import start_of
+from console.errors import Conflict, Missing
 from console.numbers import typed_number
-from console.page import close_dialog, render_dialog, render_page
+from console.page import render_page
 from console.roles import Action
 
 PAGE_SIZE = 50
@@ -22,8 +27,8 @@ MOST_NUMBER = 2**31 - 1
 
 
 @cluster_view(Action.VIEW)
-def changes(request: HttpRequest, door: Door) -> HttpResponse:
-    listed = door.cluster.changes.select_related("by", "base", "revision").order_by("-number")
+def listing(request: HttpRequest, door: Door) -> HttpResponse:
+    listed = door.cluster.changes.select_related("by", "base", "revision").defer("impact").order_by("-number")
     page = Paginator(listed, PAGE_SIZE).get_page(request.GET.get("page"))
     return render_page(
         request,
@@ -45,8 +50,12 @@ def change(request: HttpRequest, door: Door, number: int) -> HttpResponse:
             "tab": "changes",
             "change": found,
             "diff": _diff(found.base, found.revision),
+            "impact": from_json(found.impact) if found.impact else None,
             "cancel_url": reverse("change-cancellation", kwargs=where),
-            "cancel_why_not": why_not(door, Action.CHANGE_CLUSTER, Step.CHANGE),
+            "confirm_url": reverse("change-confirmation", kwargs=where),
+            "force_url": reverse("change-force", kwargs=where),
+            "can_be_forced": answers.forced(found) is not None,
+            "cancel_why_not": why_not(door, answers.right_to_answer(found), Step.CHANGE),
             "may_see_objects": door.may(Action.CHANGE_CLUSTER),
             "roll_back_url": reverse("rollback", kwargs=where) if _is_earlier(door, found) else "",
             "roll_back_why_not": why_not(door, Action.CHANGE_CLUSTER, Step.CHANGE),
@@ -64,44 +73,101 @@ def rollback(request: HttpRequest, door: Door, number: int) -> HttpResponse:
             f"Change {number} made no earlier revision to go back to.",
             "Choose a committed change of the list.",
         )
+    earlier = found.revision
+    after = changes.restored(cluster, earlier)
     context = {
         "door": door,
         "cluster": cluster,
         "change": found,
         "base_number": request.POST.get("base") or cluster.revision.number,
-        "diff": _diff(cluster.revision, found.revision),
+        "diff": diff(cluster.revision.parsed, after),
     }
-    if request.method != "POST":
-        return render_dialog(request, "clusters/rollback.html", context)
-    try:
-        made = rollback_to(
-            cluster, found.revision.number, base=number_of(request.POST.get("base")), by=door.membership
-        )
-    except ConsoleError as error:
-        return render_dialog(
-            request, "clusters/rollback.html", {**context, "error": error}, status=error.status
-        )
-    return close_dialog(request, change_url(made))
+    base = number_of(request.POST.get("base"))
+    return confirm(
+        request,
+        "clusters/rollback.html",
+        context,
+        lambda: changes.rollback_to(
+            cluster, earlier.number, base=base, by=door.membership, start_at=start_of(request.POST)
+        ),
+        change_url,
+        impact=preview(cluster, Edit(cluster.revision.parsed, after)),
+    )
 
 
-@cluster_view(Action.CHANGE_CLUSTER)
+@cluster_view(Action.RESTART_CLUSTER)
 def cancellation(request: HttpRequest, door: Door, number: int) -> HttpResponse:
     """Give a live change up: what is undone, then the wish, which the worker meets at its next look."""
-    found = find_change(door, number)
+    found = _answerable(door, number)
     context: dict[str, object] = {
         "door": door,
         "cluster": door.cluster,
         "change": found,
         "back": change_url(found),
     }
-    if request.method != "POST":
-        return render_dialog(request, "clusters/change_cancel.html", context)
-    try:
-        cancel(found, by=door.membership)
-    except ConsoleError as error:
-        context["error"] = error
-        return render_dialog(request, "clusters/change_cancel.html", context, status=error.status)
-    return close_dialog(request, change_url(found))
+    return confirm(
+        request,
+        "clusters/change_cancel.html",
+        context,
+        lambda: answers.cancel(found, by=door.membership),
+        change_url,
+        impact=_impact_of_undoing(found),
+    )
+
+
+@cluster_view(Action.RESTART_CLUSTER)
+def forcing(request: HttpRequest, door: Door, number: int) -> HttpResponse:
+    """Wait no longer for the jobs that a change waits for: which end, then the wish."""
+    found = _answerable(door, number)
+    act = answers.forced(found)
+    if act is None:
+        raise Conflict(
+            f"Change {number} is {found.status}: it waits for no job.", "Its page shows how it goes."
+        )
+    return confirm(
+        request,
+        "clusters/change_force.html",
+        {"door": door, "cluster": door.cluster, "change": found, "back": change_url(found)},
+        lambda: answers.force(found, by=door.membership),
+        change_url,
+        impact=preview(door.cluster, act),
+    )
+
+
+@cluster_view(Action.RESTART_CLUSTER)
+def confirmation(request: HttpRequest, door: Door, number: int) -> HttpResponse:
+    """Say yes to what an asking change costs by now."""
+    found = _answerable(door, number)
+    act = act_of(found)
+    if found.status != ChangeStatus.ASKING or act is None:
+        raise Conflict(
+            f"Change {number} is {found.status}: it asks for nothing.", "Its page shows how it goes."
+        )
+    where = {"team": door.cluster.team.slug, "cluster": door.cluster.slug, "number": number}
+    context: dict[str, object] = {
+        "door": door,
+        "cluster": door.cluster,
+        "change": found,
+        "cancel_url": reverse("change-cancellation", kwargs=where),
+        "back": change_url(found),
+    }
+    return confirm(
+        request,
+        "clusters/change_confirm.html",
+        context,
+        lambda: answers.confirm(found, by=door.membership),
+        change_url,
+        impact=preview(door.cluster, act),
+    )
+
+
+def _impact_of_undoing(change: Change) -> Impact:
+    """Nodes that were to go are still there, and those that came go after their jobs. What has no way back is refused
+    when it is asked for; of what has not begun there is nothing to undo."""
+    if change.status in answers.UNBEGUN:
+        return preview(change.cluster, Edit(change.cluster.spec, change.cluster.spec))
+    after = change.revision.parsed if change.revision else change.cluster.spec
+    return preview(change.cluster, Edit(after, change.base.parsed if change.base else after))
 
 
 def change_url(change: Change) -> str:
@@ -123,6 +189,13 @@ def _is_earlier(door: Door, change: Change) -> bool:
 
 def _diff(old: Revision | None, new: Revision | None) -> tuple[FieldChange, ...]:
     return diff(old.parsed, new.parsed) if old and new else ()
+
+
+def _answerable(door: Door, number: int) -> Change:
+    """Raises Missing, or Forbidden for whom this change is no business."""
+    found = find_change(door, number)
+    door.require(answers.right_to_answer(found))
+    return found
 
 
 def find_change(door: Door, number: int) -> Change:

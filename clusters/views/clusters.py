@@ -9,10 +9,10 @@ from clusters.lifecycle import Status
 from clusters.models import Cluster
 from clusters.nodes import Health
 from clusters.views.frame import facts_of
-from console.access import team_view
+from console.access import team_view, why_not
 from console.models import Membership, Team
 from console.page import render_page
-from console.roles import Action, Role, least_role, may
+from console.roles import Action, Role, may
 
 OUT = (Health.DOWN, Health.UNKNOWN)
 
@@ -41,7 +41,7 @@ def clusters(request: HttpRequest, membership: Membership) -> HttpResponse:
             "team": membership.team,
             "rows": rows,
             "can_create": can_create,
-            "creator": least_role(Action.CREATE_CLUSTER).value,
+            "why_not_create": why_not(membership, Action.CREATE_CLUSTER),
         },
     )
 

@@ -9,7 +9,8 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from clusters.changes import create_cluster
-from clusters.forms import CreateForm, initial_from
+from clusters.cloning import left_out, like
+from clusters.forms import CreateForm, initial_from, is_field
 from clusters.inventory import most_nodes
 from clusters.lifecycle import Status
 from clusters.models import Cluster, Image, Region
@@ -38,9 +39,11 @@ def create(request: HttpRequest, membership: Membership) -> HttpResponse:
     """`?from=` fills the form in from another cluster of the team; other names in the query fill their fields."""
     regions = _regions()
     if request.method != "POST":
-        form = CreateForm(initial=_initial(request, membership.team, regions), regions=regions)
+        form = CreateForm(
+            initial=_initial(request, membership.team, regions), regions=regions, team=membership.team
+        )
         return _show(request, membership, form)
-    form = CreateForm(request.POST, regions=regions)
+    form = CreateForm(request.POST, regions=regions, team=membership.team)
     if form.is_valid():
         draft = _draft(form, membership.team)
         if draft.region and draft.spec and not draft.problems:
@@ -58,7 +61,7 @@ def create(request: HttpRequest, membership: Membership) -> HttpResponse:
 @team_view(Action.CREATE_CLUSTER)
 def preview(request: HttpRequest, membership: Membership) -> HttpResponse:
     """The spec that the form would store, while it is typed. Touches nothing."""
-    form = CreateForm(request.POST, regions=_regions())
+    form = CreateForm(request.POST, regions=_regions(), team=membership.team)
     draft = _draft(form, membership.team) if form.is_valid() else Draft(None, None, ())
     return render_page(request, "clusters/_preview.html", _seen(form, draft))
 
@@ -67,10 +70,12 @@ def _show(
     request: HttpRequest, membership: Membership, form: CreateForm, *, status: int = 200
 ) -> HttpResponse:
     draft = Draft(None, None, ())
+    source = _source(membership.team, str(form["source"].value() or ""))
+    context: dict[str, object] = {"team": membership.team, "form": form, "source": source}
     return render_page(
         request,
         "clusters/create.html",
-        {"team": membership.team, "form": form, **_seen(form, draft)},
+        {**context, "left_out": left_out(source) if source else (), **_seen(form, draft)},
         status=status,
     )
 
@@ -102,6 +107,7 @@ def _regions() -> list[Region]:
 def _initial(request: HttpRequest, team: Team, regions: Sequence[Region]) -> dict[str, object]:
     values: dict[str, object] = {"gpu_nodes": 2, "cpu_nodes": 0}
     if regions:
+        values["login_users"] = not regions[0].platform.logins().why_not
         values["region"] = regions[0].slug
         plans = list(regions[0].plans.order_by("-gpus", "slug"))
         values["gpu_plan"] = next((plan.slug for plan in plans if plan.gpus), "")
@@ -109,7 +115,7 @@ def _initial(request: HttpRequest, team: Team, regions: Sequence[Region]) -> dic
     image = Image.objects.filter(enabled=True).order_by("pk").first()
     values["image"] = image.slug if image else ""
     source = _source(team, request.GET.get("from", ""))
-    asked = {key: value for key, value in request.GET.items() if key in CreateForm.base_fields}
+    asked = {key: value for key, value in request.GET.items() if is_field(key)}
     return {**values, **(initial_from(source) if source else {}), **asked}
 
 
@@ -125,6 +131,6 @@ def _draft(form: CreateForm, team: Team) -> Draft:
         return Draft(None, None, error.problems)
     source = _source(team, form.cleaned_data["source"])
     if source and form.cleaned_data["keeps_conf"]:
-        spec = spec.with_slurm_conf(source.spec.slurm_conf).with_partitions(source.spec.partitions)
+        spec = like(source.spec, spec)
     taken = frozenset(team.clusters.exclude(status=Status.DELETED).values_list("slug", flat=True))
     return Draft(region, spec, validate(spec, taken=taken, most_nodes=most_nodes(region)))

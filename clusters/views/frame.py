@@ -15,27 +15,37 @@ from django.utils.functional import SimpleLazyObject
 
 from clusters.access import Door
 from clusters.lifecycle import Status, Step, allows, refusal
+from clusters.machine import ChangeStatus
 from clusters.models import Change, Cluster
 from clusters.spec import CPU_GROUP, GPU_GROUP
+from console.access import standing_in
 from console.models import User
-from console.roles import Action, least_role
+from console.roles import Action
 
 WATCHED = frozenset({Status.CREATING, Status.RUNNING, Status.FAILED})
 MOST_IN_RAIL = 8
+# Label, route, rank. A phone has room for those of rank 1; the higher the rank, the wider the page on which a tab
+# stands in the row itself rather than under "More" (css/tabs.css).
 TABS = (
-    ("Overview", "cluster"),
-    ("Nodes", "nodes"),
-    ("Partitions", "partitions"),
-    ("Jobs", "jobs"),
-    ("Slurm configuration", "slurm-conf"),
-    ("Volumes", "cluster-volumes"),
-    ("Terminal", "terminal"),
-    ("Changes", "changes"),
+    ("Overview", "cluster", 1),
+    ("Nodes", "nodes", 1),
+    ("Partitions", "partitions", 2),
+    ("Jobs", "jobs", 1),
+    ("Slurm configuration", "slurm-conf", 3),
+    ("Volumes", "cluster-volumes", 4),
+    ("Users & keys", "logins", 4),
+    ("Accounts", "accounting", 4),
+    ("Terminal", "terminal", 2),
+    ("Files", "files", 3),
+    ("Changes", "changes", 2),
+    ("People", "cluster-people", 4),
 )
+LOGIN_TABS = frozenset({"terminal", "files"})
 # Label, icon, route, what it asks of the role and of the lifecycle. A route that does not exist is not offered.
 # What follows a colon is the route's `part`.
 MENU = (
     ("Scale", "arrows-diagonal", "scale", Action.CHANGE_CLUSTER, Step.CHANGE),
+    ("Update image", "versions", "upgrade", Action.CHANGE_CLUSTER, Step.CHANGE),
     ("Reconfigure", "refresh", "reconfigure", Action.CHANGE_CLUSTER, Step.RECONFIGURE),
     ("Restart controller", "rotate-clockwise", "restart:controller", Action.RESTART_CLUSTER, Step.RESTART),
     ("Restart login node", "rotate-clockwise", "restart:login", Action.RESTART_CLUSTER, Step.RESTART),
@@ -52,6 +62,7 @@ class Tab:
     name: str
     url: str
     count: int | None
+    rank: int
 
 
 @dataclass(frozen=True)
@@ -84,13 +95,15 @@ class Frame:
     age_s: float | None
     is_watched: bool
     live_change: Change | None
+    scheduled_change: Change | None
     stuck_change: Change | None
     cancel_url: str
     has_terminal: bool
+    terminal_why_not: str
 
     @property
     def scale(self) -> Item | None:
-        return next((item for item in self.menu if item.name == "scale" and not item.why_not), None)
+        return next((item for item in self.menu if item.name == "scale"), None)
 
     @property
     def terminal(self) -> Tab | None:
@@ -98,9 +111,10 @@ class Frame:
 
 
 def cluster_frame(door: Door) -> Frame:
-    """Five small queries, whatever the cluster's size."""
+    """Six small queries, whatever the cluster's size."""
     cluster = door.cluster
-    newest = cluster.changes.select_related("base", "revision").order_by("-number").first()
+    begun = cluster.changes.select_related("base", "revision").order_by("-number")
+    newest = begun.exclude(status=ChangeStatus.SCHEDULED).first()
     live = newest if newest and newest.is_live else None
     return Frame(
         cluster=cluster,
@@ -112,9 +126,11 @@ def cluster_frame(door: Door) -> Frame:
         age_s=_age_s(cluster),
         is_watched=cluster.status in WATCHED,
         live_change=live,
+        scheduled_change=begun.filter(status=ChangeStatus.SCHEDULED).first(),
         stuck_change=newest if newest and newest.status == "stuck" else None,
         cancel_url=_cancel_url(door, live) if live and live.rests else "",
         has_terminal=cluster.status == Status.RUNNING and door.may(Action.TERMINAL),
+        terminal_why_not=door.why_not(Action.TERMINAL) if cluster.status == Status.RUNNING else "",
     )
 
 
@@ -146,7 +162,7 @@ def _age_s(cluster: Cluster) -> float | None:
 
 
 def _tabs(door: Door) -> tuple[Tab, ...]:
-    """The terminal's only for those who may open one; every other part may be looked at by all."""
+    """Those of the login node only for who may open a terminal; every other part may be looked at by all."""
     cluster = door.cluster
     where = {"team": cluster.team.slug, "cluster": cluster.slug}
     counts = {
@@ -154,12 +170,13 @@ def _tabs(door: Door) -> tuple[Tab, ...]:
         "partitions": cluster.observed_partitions.count(),
         # `jobs` is what slurm.models.Job calls its way back; clusters does not import slurm.
         "jobs": cluster.jobs.filter(is_finished=False).count(),
+        "cluster-volumes": len(cluster.spec.mounts),
         "changes": cluster.changes.count(),
     }
     return tuple(
-        Tab(label, name, url, counts.get(name))
-        for label, name in TABS
-        if (name != "terminal" or door.may(Action.TERMINAL)) and (url := _url(name, **where))
+        Tab(label, name, url, counts.get(name), rank)
+        for label, name, rank in TABS
+        if (name not in LOGIN_TABS or door.may(Action.TERMINAL)) and (url := _url(name, **where))
     )
 
 
@@ -183,9 +200,7 @@ def why_not(door: Door, action: Action, step: Step) -> str:
     status = Status(door.cluster.status)
     if not allows(status, step):
         return refusal(status, step)
-    if not door.may(action):
-        return f"Needs the role {least_role(action).value}; you are {door.membership.role}."
-    return ""
+    return door.why_not(action)
 
 
 def _url(name: str, **where: str) -> str:
@@ -214,9 +229,11 @@ def _rail(request: HttpRequest) -> Rail:
     match = request.resolver_match
     if not match or not isinstance(request.user, User):
         return Rail([], 0, None, "")
-    of_team = Cluster.objects.filter(
-        team__slug=match.kwargs.get("team"), team__memberships__user=request.user
-    ).exclude(status=Status.DELETED)
+    slug = match.kwargs.get("team")
+    standing = standing_in(slug, request.user) if slug else None
+    if standing is None:
+        return Rail([], 0, None, match.url_name or "")
+    of_team = Cluster.objects.filter(team=standing.team).exclude(status=Status.DELETED)
     clusters = list(of_team.order_by("slug"))
     inside = next((cluster for cluster in clusters if cluster.slug == match.kwargs.get("cluster")), None)
     shown = clusters[:MOST_IN_RAIL]

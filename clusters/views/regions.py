@@ -120,6 +120,8 @@ def _shown(region: Region) -> dict[str, object]:
         "is_being_checked": is_being_checked(region),
         "is_overdue": is_overdue(region),
         "plans": region.plans.order_by("-gpus", "slug"),
+        # `offers` is what storage.models.Offer calls its way back; clusters does not import storage.
+        "offers": region.offers.order_by("slug"),
         "cluster_count": region.clusters.exclude(status=Status.DELETED).count(),
         "secrets": sorted(acts.kept_secrets(region)),
         "has_credentials": bool(kind and kind.form.secret_fields),

@@ -27,6 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status 0 after a stop that was asked for, 1 with one line when it cannot run."""
     options = _options(arguments)
+    # Whatever the shell's: a cluster's daemons run as users of their own and have to find their programs and files.
+    os.umask(0o022)
     if options.with_parent:
         follow_parent(signal.SIGTERM)
     try:

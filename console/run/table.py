@@ -13,6 +13,10 @@ from dataclasses import dataclass, field
 from console.run.layout import Layout
 from console.run.services import Server
 
+# Of the web server, wherever it is started (deploy/kubernetes/base/web.yaml says the same): a terminal's page sends at
+# most its credit in one message, and a request's head has its time.
+WEB_LIMITS = ["--http=console.request_head:BoundedHead", "--ws-max-size=524288"]
+
 
 @dataclass(frozen=True)
 class Process:
@@ -53,13 +57,15 @@ def console_rows(layout: Layout, port: int) -> list[Process]:
     """Migrations, demo data, then the processes of the console, each its own program.
 
     One web process and a pool of threads for the worker: the whole demo should fit a laptop. Beat runs beside the
-    worker (`-B`), as there is exactly one worker here.
+    worker (`-B`), as there is exactly one worker here. A change that waits for its cluster keeps a thread, and does
+    nothing with it: many threads are cheap, and what comes after a few slow creations does not queue behind them.
     """
     url = f"http://127.0.0.1:{port}"
     demo = ["manage.py", "demo", "--run-json", str(layout.run_json), "--url", url]
     uvicorn = ["-m", "uvicorn", "console.asgi:application", "--host=127.0.0.1", f"--port={port}"]
     uvicorn += ["--workers=1", "--timeout-graceful-shutdown=3", "--no-access-log", "--no-proxy-headers"]
-    celery = ["-m", "celery", "--app=console.celery", "worker", "--pool=threads", "--concurrency=4"]
+    uvicorn += WEB_LIMITS
+    celery = ["-m", "celery", "--app=console.celery", "worker", "--pool=threads", "--concurrency=16"]
     celery += ["--loglevel=info", "--without-gossip", "--without-mingle"]
     celery += ["--beat", f"--schedule={layout.run / 'beat-schedule'}"]
     return [
@@ -74,7 +80,8 @@ def console_rows(layout: Layout, port: int) -> list[Process]:
         Process("web", _python(*uvicorn), tier=3, is_ready=lambda: answers(url)),
         Process("worker", _python(*celery), tier=3),
         Process("watch", _python("manage.py", "watch"), tier=3),
-        Process("terminals", _python("manage.py", "terminals"), tier=3),
+        # Each terminal's page is told, and its end written down (slurm.terminal.worker, slurm.terminal.journal).
+        Process("terminals", _python("manage.py", "terminals"), tier=3, stop_within_s=20.0),
         Process(
             "queue",
             _python("manage.py", "demo", "--jobs"),

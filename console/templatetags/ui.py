@@ -152,6 +152,12 @@ def _copy_button(text: str, classes: str, label: str = "") -> SafeString:
     )
 
 
+@register.filter(name="words")
+def words_of(text: str) -> list[str]:
+    """Its words, to loop over."""
+    return text.split()
+
+
 @register.simple_tag
 def url_if(name: str, *args: object, **kwargs: object) -> str:
     """Like {% url %}, but empty where no such page exists."""
@@ -198,7 +204,7 @@ def field(bound: BoundField, help: str = "", kind: str = "", *, optional: bool =
     `kind` is `check` or `choices` where the plain form will not do. `optional=False` leaves the word "(optional)" out
     where an empty field means something that its help says.
     """
-    described = f"{bound.id_for_label}-about"
+    described = f"{bound.auto_id}-about"  # a group of checkboxes has no id for a label
     attrs: dict[str, str | bool] = {
         "aria-describedby": described,
         **({"aria-invalid": "true"} if bound.errors else {}),

@@ -1,18 +1,34 @@
-"""The people of a team: the list, and the dialogs that add one, change a role, remove one."""
+"""The people of a team: the list, and the dialogs that add one, change a role, remove one, leave and hand over."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from console.access import team_view
+from console.access import standing_in, team_view
+from console.access import why_not as why_lacking
 from console.errors import ConsoleError, Rejected
-from console.forms import AddMemberForm, RoleForm
-from console.members import add, change_role, member_of, offers, remove, why_not
+from console.forms import AddMemberForm, HandoverForm, RoleForm, SlurmUsersForm
+from console.invitations import open_in
+from console.members import (
+    add,
+    change_role,
+    hand_over,
+    heirs,
+    leave,
+    link_slurm_users,
+    member_of,
+    offers,
+    remove,
+    why_not,
+    why_not_hand_over,
+    why_not_leave,
+)
 from console.models import Membership
 from console.page import close_dialog, render_dialog, render_page
-from console.roles import Action, Role, least_role, may
+from console.roles import Action, Role, may
 
 
 @dataclass(frozen=True)
@@ -29,11 +45,17 @@ def members(request: HttpRequest, membership: Membership) -> HttpResponse:
     listed = Membership.objects.filter(team=membership.team).select_related("team", "user")
     people = sorted(listed, key=lambda one: (-Role(one.role).rank, one.user.username))
     rows = [Row(one, one.pk == membership.pk, why_not(one, by=membership)) for one in people]
+    can_change = may(Role(membership.role), Action.CHANGE_MEMBERS)
     context = {
         "team": membership.team,
         "rows": rows,
-        "can_change": may(Role(membership.role), Action.CHANGE_MEMBERS),
-        "changer": least_role(Action.CHANGE_MEMBERS).value,
+        "can_change": can_change,
+        "why_not_change": why_lacking(membership, Action.CHANGE_MEMBERS),
+        "why_not_leave": why_not_leave(membership),
+        "why_not_hand_over": why_not_hand_over(membership),
+        "invitations": open_in(membership.team) if can_change else (),
+        "can_change_policy": may(Role(membership.role), Action.CHANGE_POLICY),
+        "why_not_change_policy": why_lacking(membership, Action.CHANGE_POLICY),
     }
     return render_page(request, "console/members.html", context)
 
@@ -78,11 +100,43 @@ def member_removal(request: HttpRequest, membership: Membership) -> HttpResponse
     )
 
 
+@team_view(Action.CHANGE_MEMBERS)
+def slurm_users(request: HttpRequest, membership: Membership) -> HttpResponse:
+    """`?name=` says whose."""
+    member = member_of(membership.team, _name(request))
+    form = SlurmUsersForm(request.POST or None, initial={"slurm_users": member.slurm_users})
+    context = {"team": membership.team, "form": form, **_about(member, membership)}
+
+    def act() -> None:
+        link_slurm_users(member.user.username, form.cleaned_data["slurm_users"].split(), by=membership)
+
+    return _act(request, membership, "console/slurm_users.html", form, context, act)
+
+
+@team_view(Action.LEAVE_TEAM)
+def leaving(request: HttpRequest, membership: Membership) -> HttpResponse:
+    context = {"team": membership.team, "is_you": True, "why_not": why_not_leave(membership)}
+    return _act(
+        request, membership, "console/member_removal.html", None, context, lambda: leave(by=membership)
+    )
+
+
+@team_view(Action.CHANGE_OWNER)
+def ownership(request: HttpRequest, membership: Membership) -> HttpResponse:
+    form = HandoverForm(request.POST or None, names=heirs(membership))
+    context = {"team": membership.team, "form": form, "why_not": why_not_hand_over(membership)}
+
+    def act() -> None:
+        hand_over(form.cleaned_data["name"], by=membership)
+
+    return _act(request, membership, "console/ownership.html", form, context, act)
+
+
 def _act(
     request: HttpRequest,
     membership: Membership,
     template: str,
-    form: RoleForm | None,
+    form: Form | None,
     context: dict[str, object],
     act: Callable[[], None],
 ) -> HttpResponse:
@@ -98,11 +152,11 @@ def _act(
     except ConsoleError as error:
         _place(error, form, context)
         return render_dialog(request, template, context, status=error.status)
-    is_gone = not Membership.objects.filter(pk=membership.pk).exists()
+    is_gone = standing_in(membership.team.slug, membership.user) is None
     return close_dialog(request, reverse("home") if is_gone else people)
 
 
-def _place(error: ConsoleError, form: RoleForm | None, context: dict[str, object]) -> None:
+def _place(error: ConsoleError, form: Form | None, context: dict[str, object]) -> None:
     """Problems of a field at the field, everything else above the form."""
     if form is None or not isinstance(error, Rejected):
         context["error"] = error

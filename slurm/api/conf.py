@@ -13,11 +13,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from clusters.acts import Edit
 from clusters.api.base import ClusterView, checked
+from clusters.api.previews import StartSerializer, hold_to, when_of
 from clusters.api.serializers import ChangeSerializer
 from console.errors import Problem, Rejected
 from console.roles import Action
-from slurm.check import PATH
+from slurm.checks.conf import PATH
 from slurm.configuration import Configuration, in_file, propose_conf, read, read_revision, review
 
 EXAMPLE = "# priority by age\nPriorityType=priority/multifactor\nPriorityWeightAge=5000\n"
@@ -48,10 +50,10 @@ class ConfTextSerializer(serializers.Serializer[Any]):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("text" in attrs) == ("settings" in attrs):
             raise serializers.ValidationError({"settings": "Send either `settings` or `text`."})
-        return attrs
+        return super().validate(attrs)
 
 
-class ConfProposedSerializer(ConfTextSerializer):
+class ConfProposedSerializer(ConfTextSerializer, StartSerializer):
     base = serializers.IntegerField(min_value=1, help_text="The revision that you read.")
 
 
@@ -108,9 +110,13 @@ class SlurmConf(ClusterView):
     )
     def put(self, request: Request, team: str, cluster: str) -> Response:
         data = checked(ConfProposedSerializer(data=request.data))
-        before = read_revision(self.door.cluster, data["base"])
+        found = self.door.cluster
+        before = read_revision(found, data["base"])
+        text, spec = _whole(before, data), found.spec
+        after = spec.with_slurm_conf(review(found, text, base=data["base"], shadow=False).settings)
+        hold_to(found, Edit(spec, after), data["promise"])
         try:
-            change = propose_conf(self.door, _whole(before, data), data["base"])
+            change = propose_conf(self.door, text, data["base"], start_at=when_of(data))
         except Rejected as refusal:
             raise Rejected(
                 refusal.message, _as_sent(refusal.problems, before, data), refusal.hint

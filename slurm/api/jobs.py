@@ -12,8 +12,8 @@ from console.errors import Problem, Rejected
 from console.roles import Action
 from slurm import operations
 from slurm.client import Slurm
-from slurm.job_query import JobQuery, parse
-from slurm.jobs import job_list, job_named
+from slurm.jobs.query import JobQuery, parse
+from slurm.jobs.reading import job_list, job_named
 from slurm.models import Job
 
 QUERY = [

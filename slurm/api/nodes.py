@@ -69,21 +69,3 @@ class Resume(ClusterView):
     def post(self, request: Request, team: str, cluster: str) -> Response:
         operations.resume(self.door, checked(NodesSerializer(data=request.data))["nodes"])
         return Response(status=204)
-
-
-class RebootSerializer(NodesSerializer):
-    when_idle = serializers.BooleanField(
-        default=False, help_text="Drain them and restart each when its jobs have ended, not now."
-    )
-
-
-class Reboot(ClusterView):
-    """Restart the nodes, now (jobs on them end) or when their jobs have ended. What they kept locally is lost."""
-
-    actions = {"POST": Action.OPERATE_NODE}
-
-    @extend_schema(request=RebootSerializer, responses={204: None})
-    def post(self, request: Request, team: str, cluster: str) -> Response:
-        data = checked(RebootSerializer(data=request.data))
-        operations.reboot(self.door, data["nodes"], when_idle=data["when_idle"])
-        return Response(status=204)

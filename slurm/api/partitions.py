@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from clusters.acts import Edit
 from clusters.api.base import ClusterView, checked, whole_number
+from clusters.api.previews import StartSerializer, hold_to, when_of
 from clusters.api.serializers import ChangeSerializer
 from clusters.spec import PartitionSpec
 from clusters.validate import STATES
@@ -20,6 +22,7 @@ from slurm.partition_form import typed_minutes
 from slurm.times import DurationError
 
 
+@extend_schema_field({"oneOf": [{"type": "integer"}, {"type": "string"}], "nullable": True})
 class MinutesField(serializers.Field[int | None, Any, Any, Any]):
     """Minutes as a number, or a time as Slurm writes it; null for none."""
 
@@ -35,7 +38,7 @@ class MinutesField(serializers.Field[int | None, Any, Any, Any]):
         return value
 
 
-class PartitionFieldsSerializer(serializers.Serializer[Any]):
+class PartitionFieldsSerializer(StartSerializer):
     """`nodes` is a host list or ALL. Times are minutes or as Slurm writes them (`1-00:00:00`); null is no limit."""
 
     nodes = serializers.CharField(max_length=10_000)
@@ -50,6 +53,9 @@ class PartitionFieldsSerializer(serializers.Serializer[Any]):
         child=serializers.CharField(max_length=64), default=list, max_length=100
     )
     allow_accounts = serializers.ListField(
+        child=serializers.CharField(max_length=64), default=list, max_length=100
+    )
+    allow_qos = serializers.ListField(
         child=serializers.CharField(max_length=64), default=list, max_length=100
     )
     base = serializers.IntegerField(min_value=1, help_text="The revision that you read.")
@@ -80,6 +86,7 @@ class ClusterPartitionSerializer(serializers.Serializer[Any]):
     qos = serializers.CharField(source="spec.qos")
     allow_groups = serializers.ListField(child=serializers.CharField(), source="spec.allow_groups")
     allow_accounts = serializers.ListField(child=serializers.CharField(), source="spec.allow_accounts")
+    allow_qos = serializers.ListField(child=serializers.CharField(), source="spec.allow_qos")
     running = serializers.IntegerField()
     waiting = serializers.IntegerField()
     line = serializers.SerializerMethodField(help_text="As it stands in slurm.conf.")
@@ -117,7 +124,9 @@ class Partitions(ClusterView):
     )
     def post(self, request: Request, team: str, cluster: str) -> Response:
         data = checked(NewPartitionSerializer(data=request.data))
-        change = acts.add(self.door, _spec(data["name"], data), base=data["base"])
+        wanted, spec = _spec(data["name"], data), self.door.cluster.spec
+        hold_to(self.door.cluster, Edit(spec, acts.put(spec, wanted)), data["promise"])
+        change = acts.add(self.door, wanted, base=data["base"], start_at=when_of(data))
         return Response(ChangeSerializer(change).data, status=202)
 
 
@@ -143,11 +152,16 @@ class PartitionDetail(ClusterView):
     )
     def put(self, request: Request, team: str, cluster: str, name: str) -> Response:
         data = checked(PartitionFieldsSerializer(data=request.data))
-        change = acts.edit(self.door, name, _spec(name, data), base=data["base"])
+        wanted, spec = _spec(name, data), self.door.cluster.spec
+        hold_to(self.door.cluster, Edit(spec, acts.put(spec, wanted, instead_of=name)), data["promise"])
+        change = acts.edit(self.door, name, wanted, base=data["base"], start_at=when_of(data))
         return Response(ChangeSerializer(change).data, status=202)
 
     @extend_schema(
-        parameters=[OpenApiParameter("base", int, required=True, description="The revision that you read.")],
+        parameters=[
+            OpenApiParameter("base", int, required=True, description="The revision that you read."),
+            StartSerializer,
+        ],
         responses={202: ChangeSerializer},
     )
     def delete(self, request: Request, team: str, cluster: str, name: str) -> Response:
@@ -156,7 +170,10 @@ class PartitionDetail(ClusterView):
                 "Partition was not deleted.", (Problem("base", "Say which revision you read: ?base=."),)
             )
         base = whole_number(request, "base", default=0, most=10_000_000)
-        return Response(ChangeSerializer(acts.delete(self.door, name, base=base)).data, status=202)
+        data, spec = checked(StartSerializer(data=request.query_params)), self.door.cluster.spec
+        hold_to(self.door.cluster, Edit(spec, acts.without(spec, name)), data["promise"])
+        change = acts.delete(self.door, name, base=base, start_at=when_of(data))
+        return Response(ChangeSerializer(change).data, status=202)
 
 
 def _spec(name: str, data: Mapping[str, Any]) -> PartitionSpec:

@@ -6,6 +6,7 @@ from clusters.provisioner import Completed
 from console.errors import Unavailable
 
 # What chroot, env, nsenter and setpriv end with when the command is not there (POSIX shells do the same).
+_ASK_ACCOUNTING = ("sacctmgr", "sacct")
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 
 
@@ -24,9 +25,10 @@ def absent(argv: Sequence[str], why: str) -> Unavailable:
 
 
 def late(argv: Sequence[str], timeout_s: float) -> Unavailable:
+    whom = "Accounting (slurmdbd)" if argv[0] in _ASK_ACCOUNTING else "The controller"
     return Unavailable(
         f"{argv[0]} did not answer within {timeout_s:g} s.",
-        "The controller may be busy, frozen or gone; look at its log.",
+        f"{whom} may be busy, frozen or gone; look at its log.",
     )
 
 

@@ -49,6 +49,10 @@ class LocalExecutor:
         out, err = output
         return ended(argv, Completed(process.returncode, out, err.decode("utf-8", "replace")))
 
+    def run_each(self, commands: Sequence[Sequence[str]], *, timeout_s: float = 4.0) -> tuple[Completed, ...]:
+        """One after the other, `timeout_s` for each. Raises Unavailable as `run` does, for the first."""
+        return tuple(self.run(command, timeout_s=timeout_s) for command in commands)
+
     def _start(self, argv: Sequence[str]) -> "subprocess.Popen[bytes]":
         enter = ["env", "-C", self.directory] if self.directory else []
         try:

@@ -2,7 +2,7 @@
 
 from slurm.parameters.model import Owner, owned, row, themed
 from slurm.parameters.patterns import ABSOLUTE, CODES, DIRECTORIES, NAME, PORT_RANGE
-from slurm.parameters.reasons import CONTAINMENT, PROGRAMS
+from slurm.parameters.reasons import CONTAINMENT, LIFE_SCRIPTS, PROGRAMS
 
 _LIMITS = "ALL NONE AS CORE CPU DATA FSIZE MEMLOCK NOFILE NPROC RSS STACK"
 _LAUNCH = (
@@ -113,7 +113,7 @@ SCRIPTS = themed(
     row("text", "PrEpParameters", "Text handed to those plugins.", ""),
     *owned(
         Owner.OPERATOR,
-        PROGRAMS,
+        LIFE_SCRIPTS,
         row("path", "Prolog", "Run as root on a node before a job's first step there.", "", repeats=True),
         row("path", "Epilog", "Run as root on every node of a job after its end.", "", repeats=True),
         row("path", "PrologSlurmctld", "Run beside the controller before a job gets its nodes.", "",

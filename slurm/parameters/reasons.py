@@ -18,6 +18,7 @@ CONTAINMENT = (
 PROGRAMS = (
     "It names a program or a library that Slurm runs with the rights of its daemons; only the platform may."
 )
+LIFE_SCRIPTS = "Its script is edited under Scripts, beside this; the platform writes where it is."
 INCLUDE = (
     "Everything is kept in one document; an included file could not be checked, and a missing one stops "
     "Slurm."

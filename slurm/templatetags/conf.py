@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from clusters.models import Change
 from console.errors import ConsoleError
-from slurm.check import PATH
+from slurm.checks.conf import PATH
 from slurm.configuration import Configuration, read_revision, shown_of
 
 register = template.Library()

@@ -12,17 +12,17 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from console.templatetags.ui import meter, status
-from slurm import job_words
-from slurm.job_states import ON_NODES, Face, face
+from slurm.jobs import words
+from slurm.jobs.states import ON_NODES, Face, face
 from slurm.models import Job
 
 MOST_ON_HOVER = 300
 
 register = template.Library()
-register.filter("cut", job_words.cut)
-register.filter("visible", job_words.visible)
-register.filter("clock", job_words.clock)
-register.filter("limit", job_words.limit)
+register.filter("cut", words.cut)
+register.filter("visible", words.visible)
+register.filter("clock", words.clock)
+register.filter("limit", words.limit)
 register.filter("state_face", face)
 
 
@@ -60,8 +60,8 @@ def job_ran(job: Job) -> SafeString | str:
     """How long it ran; for a job on nodes an element that goes on counting (js/ran.js)."""
     if not job.is_finished and job.state not in ON_NODES:
         return ""
-    seconds = job_words.ran_s(job.start_at, job.end_at, timezone.now(), ended=job.is_finished)
-    text = job_words.clock(seconds)
+    seconds = words.ran_s(job.start_at, job.end_at, timezone.now(), ended=job.is_finished)
+    text = words.clock(seconds)
     if job.is_finished or job.start_at is None:
         return text
     since = job.start_at.isoformat(" ", "seconds").removesuffix("+00:00")
@@ -81,7 +81,7 @@ def job_why(job: Job) -> str:
 @register.filter
 def hover(text: str, shown: int) -> SafeString | str:
     """A title attribute with what a cell of `shown` characters cuts off; nothing where it cuts nothing off."""
-    return format_html(' title="{}"', job_words.cut(text, MOST_ON_HOVER)) if len(text) > shown else ""
+    return format_html(' title="{}"', words.cut(text, MOST_ON_HOVER)) if len(text) > shown else ""
 
 
 @register.filter
@@ -95,7 +95,7 @@ def job_meter(job: Job) -> SafeString | str:
     if not job.limit_s or job.start_at is None:
         return ""
     ran = (timezone.now() - job.start_at).total_seconds()
-    label = f"{job_words.clock(ran)} of {job_words.clock(job.limit_s)}"
+    label = f"{words.clock(ran)} of {words.clock(job.limit_s)}"
     return meter(min(ran, job.limit_s), job.limit_s, label=label)
 
 

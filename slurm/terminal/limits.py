@@ -1,6 +1,13 @@
-"""How long a terminal may live, decided without a clock. Pure; times are seconds of one monotonic clock."""
+"""How long a terminal may live, decided without a clock, and how many one person may have. Pure; times are seconds of
+one monotonic clock.
 
-from dataclasses import dataclass
+A warning's sentence ends where its countdown follows: the page counts `left_s` down beside it.
+"""
+
+from dataclasses import dataclass, replace
+from math import ceil
+
+MOST_PER_PERSON = 12
 
 
 @dataclass(frozen=True)
@@ -10,6 +17,10 @@ class Limits:
     idle_s: float = 30 * 60
     absolute_s: float = 12 * 3600
     warning_s: float = 5 * 60
+
+    def fitted(self) -> "Limits":
+        """With the warning no longer than half of the shorter life, so that a terminal is not born warned."""
+        return replace(self, warning_s=min(self.warning_s, self.idle_s / 2, self.absolute_s / 2))
 
 
 @dataclass(frozen=True)
@@ -39,8 +50,8 @@ def _absolute(limits: Limits, left_s: float) -> Due:
         )
     return Due(
         "absolute",
-        int(left_s),
-        f"This terminal reaches its limit of {spoken(limits.absolute_s)} and closes in {spoken(left_s)}.",
+        ceil(left_s),
+        f"A terminal lives {spoken(limits.absolute_s)} at most. This one closes in",
     )
 
 
@@ -49,8 +60,8 @@ def _idle(limits: Limits, left_s: float) -> Due:
         return Due("idle", 0, f"Nothing was typed for {spoken(limits.idle_s)}.")
     return Due(
         "idle",
-        int(left_s),
-        f"Nothing typed: this terminal closes in {spoken(left_s)}. Press a key to keep it.",
+        ceil(left_s),
+        "Nothing was typed for long. Press a key to keep this terminal, which else closes in",
     )
 
 

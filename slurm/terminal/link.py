@@ -7,6 +7,8 @@ import asyncio
 from collections.abc import Sequence
 
 from console.errors import ConsoleError, Unavailable
+from slurm.terminal import reach
+from slurm.terminal.audience import NOT_SHARED
 from slurm.terminal.registry import Registry
 from slurm.terminal.wire import Decoder, Kind
 
@@ -56,16 +58,26 @@ async def worker_of(registry: Registry, session: str, user: int, cluster: str) -
     """A link to the worker that holds `session`. Raises Gone when there is none such of this person and cluster."""
     place = await registry.place(session)
     if place is not None and (place.user, place.cluster) == (user, cluster):
-        link = await _connect(place.path)
+        link = await _connect(place.address)
         if link:
             return link
-    raise Gone("The earlier terminal has ended.")
+    why = await registry.ending(session, user, cluster)
+    raise Gone(f"The earlier terminal has ended. {why or 'Its service was stopped or cut off.'}")
+
+
+async def worker_sharing(registry: Registry, token: str, cluster: str) -> Link:
+    """A link to the worker whose terminal is shared by this token. Raises Gone when there is none on this cluster."""
+    place = await registry.shared(token)
+    link = await _connect(place.address) if place is not None and place.cluster == cluster else None
+    if link is None:
+        raise Gone(NOT_SHARED)
+    return link
 
 
 async def any_worker(registry: Registry) -> Link:
     """A link to a worker that lives. Raises Unavailable when none does."""
-    for path in await registry.workers():
-        link = await _connect(path)
+    for address in await registry.workers():
+        link = await _connect(address)
         if link:
             return link
     raise Unavailable(
@@ -74,9 +86,9 @@ async def any_worker(registry: Registry) -> Link:
     )
 
 
-async def _connect(path: str) -> Link | None:
+async def _connect(address: str) -> Link | None:
     try:
-        return Link(*await asyncio.wait_for(asyncio.open_unix_connection(path, limit=2 * PIECE), CONNECT_S))
+        return Link(*await reach.connect(address, limit=2 * PIECE, within_s=CONNECT_S))
     except (OSError, TimeoutError):
         return None
 

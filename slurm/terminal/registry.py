@@ -6,7 +6,7 @@ and a Redis that was emptied knows everything again after one beat. Redis errors
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Self
 
@@ -20,15 +20,27 @@ BEAT_S = 5.0
 WORKERS = "quarterdeck:terminals:workers"
 SESSION = "quarterdeck:terminals:session:"
 HELD = "quarterdeck:terminals:cluster:"
+PERSON = "quarterdeck:terminals:person:"
+ENDED = "quarterdeck:terminals:ended:"
+SHARED = "quarterdeck:terminals:shared:"
+TOLD = "quarterdeck:terminals:told:"
+SOCKETS = "quarterdeck:terminals:sockets"
+ENDED_S = 24 * 3600
 
 
 @dataclass(frozen=True)
 class Place:
-    """A session's whereabouts: the socket of its worker, the primary key of its owner, and the cluster's key."""
+    """A session's whereabouts: the address of its worker (see `reach`), its owner's primary key, its cluster's key, and
+    the token of the link that shares it, if one does. `opened_at` and `typed_at` (the last key) are Unix times, and
+    `is_seen` says whether its owner's page shows it."""
 
-    path: str
+    address: str
     user: int
     cluster: str
+    share: str = ""
+    opened_at: int = 0
+    typed_at: int = 0
+    is_seen: bool = False
 
 
 class Registry:
@@ -39,32 +51,68 @@ class Registry:
             url, decode_responses=True, socket_timeout=3, socket_connect_timeout=3
         )
 
-    async def beat(self, path: str, sessions: Iterable[tuple[str, Place]]) -> None:
-        """Say that the worker at `path` lives and what it holds."""
+    async def beat(self, address: str, sessions: Iterable[tuple[str, Place]]) -> None:
+        """Say that the worker at `address` lives and what it holds."""
         now = time.time()
         pipe = self._redis.pipeline(transaction=False)
         pipe.zremrangebyscore(WORKERS, 0, now)
-        pipe.zadd(WORKERS, {path: now + LIFE_S})
+        pipe.zadd(WORKERS, {address: now + LIFE_S})
         for session, place in sessions:
             pipe.set(SESSION + session, json.dumps(asdict(place)), ex=LIFE_S)
-            pipe.zremrangebyscore(HELD + place.cluster, 0, now)
-            pipe.zadd(HELD + place.cluster, {session: now + LIFE_S})
-            pipe.expire(HELD + place.cluster, LIFE_S)
+            if place.share:
+                pipe.set(SHARED + place.share, json.dumps(asdict(place)), ex=LIFE_S)
+            for holder in _holders(place):
+                pipe.zremrangebyscore(holder, 0, now)
+                pipe.zadd(holder, {session: now + LIFE_S})
+                pipe.expire(holder, LIFE_S)
         await self._do(pipe.execute())
 
-    async def forget(self, session: str) -> None:
-        place = await self.place(session)
+    async def end(self, session: str, place: Place, sentence: str) -> None:
+        """Forget where it is; why it ended is kept for a page that comes back."""
         pipe = self._redis.pipeline(transaction=False)
         pipe.delete(SESSION + session)
-        if place:
-            pipe.zrem(HELD + place.cluster, session)
+        for holder in _holders(place):
+            pipe.zrem(holder, session)
+        if place.share:
+            pipe.delete(SHARED + place.share)
+        pipe.set(ENDED + session, json.dumps([place.user, place.cluster, sentence]), ex=ENDED_S)
         await self._do(pipe.execute())
 
-    async def leave(self, path: str) -> None:
-        await self._do(self._redis.zrem(WORKERS, path))
+    async def ending(self, session: str, user: int, cluster: str) -> str:
+        """The sentence that it ended with; empty when that is not known, or it was another's."""
+        found = await self._do(self._redis.get(ENDED + session))
+        whose, where, sentence = json.loads(found) if found else (0, "", "")
+        return str(sentence) if (whose, where) == (user, cluster) else ""
+
+    async def unshare(self, token: str) -> None:
+        await self._do(self._redis.delete(SHARED + token))
+
+    async def tell(self, address: str, facts: Mapping[str, int]) -> None:
+        """What the worker there holds, for the health page."""
+        await self._do(self._redis.set(TOLD + address, json.dumps(dict(facts)), ex=LIFE_S))
+
+    async def told(self, address: str) -> dict[str, int]:
+        found = await self._do(self._redis.get(TOLD + address))
+        return dict(json.loads(found)) if found else {}
+
+    async def count_sockets(self, process: str, count: int) -> None:
+        """How many terminal sockets a web process has open; true until it runs out."""
+        if count:
+            await self._do(self._redis.hset(SOCKETS, process, json.dumps([count, time.time() + LIFE_S])))
+        else:
+            await self._do(self._redis.hdel(SOCKETS, process))
+
+    async def sockets(self) -> int:
+        """Of all web processes that live."""
+        found = await self._do(self._redis.hgetall(SOCKETS))
+        counts = [json.loads(each) for each in found.values()]
+        return sum(count for count, until in counts if until > time.time())
+
+    async def leave(self, address: str) -> None:
+        await self._do(self._redis.zrem(WORKERS, address))
 
     async def workers(self) -> list[str]:
-        """Socket paths of the workers that live, those heard of last first."""
+        """Addresses of the workers that live, those heard of last first."""
         found: list[str] = await self._do(self._redis.zrevrangebyscore(WORKERS, "+inf", time.time()))
         return found
 
@@ -73,8 +121,21 @@ class Registry:
         found: int = await self._do(self._redis.zcount(HELD + cluster, time.time(), "+inf"))
         return found
 
+    async def of_person(self, user: int) -> dict[str, Place]:
+        """What this person has open, on whichever cluster and worker, by session; late by a beat."""
+        named: list[str] = await self._do(self._redis.zrangebyscore(PERSON + str(user), time.time(), "+inf"))
+        found = await self._do(self._redis.mget([SESSION + name for name in named])) if named else []
+        return {name: Place(**json.loads(one)) for name, one in zip(named, found, strict=True) if one}
+
     async def place(self, session: str) -> Place | None:
-        found = await self._do(self._redis.get(SESSION + session))
+        return await self._place(SESSION + session)
+
+    async def shared(self, token: str) -> Place | None:
+        """Where the terminal is that this link's token shows."""
+        return await self._place(SHARED + token)
+
+    async def _place(self, key: str) -> Place | None:
+        found = await self._do(self._redis.get(key))
         return Place(**json.loads(found)) if found else None
 
     async def __aenter__(self) -> Self:
@@ -90,3 +151,8 @@ class Registry:
             raise Unavailable(
                 "Redis, where terminals are found, does not answer.", "The page tries again by itself."
             ) from error
+
+
+def _holders(place: Place) -> tuple[str, str]:
+    """The keys of the sets that a session is in."""
+    return HELD + place.cluster, f"{PERSON}{place.user}"

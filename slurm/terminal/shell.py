@@ -1,63 +1,18 @@
-"""A shell on a login node over SSH. The only module that knows asyncssh.
+"""A shell on a login node over SSH. Knows asyncssh, as `ssh` and `slurm.files.sftp` do, and no other module.
 
-One connection carries one shell: a lost one ends nothing else. The host key is pinned, the sign-in is a certificate of
-minutes' life; neither the agent nor any file of the person who runs the worker is looked at. Vendor errors become
-`ConsoleError`s here.
+One connection carries one shell: a lost one ends nothing else.
 """
 
 import asyncio
-import socket
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import asyncssh
 
-from console.errors import Unavailable
-from slurm.terminal.tunnel import through
+from slurm.terminal.ssh import DIAL_S, Target, connect, in_words
 from slurm.terminal.wire import WINDOW
 
-DIAL_S = 10.0
-# AES-GCM first: with it the ciphers cost least on machines of the last ten years.
-CIPHERS = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com", "chacha20-poly1305@openssh.com", "aes256-ctr")
-HOST_KEY_KINDS = ("ssh-ed25519", "ecdsa-sha2-nistp256", "rsa-sha2-512", "rsa-sha2-256")
-# Its notes on every connection would drown the worker's own, and name people.
-asyncssh.set_log_level("WARNING")
 ENVIRONMENT: dict[bytes | str, bytes | str] = {"LANG": "C.UTF-8", "COLORTERM": "truecolor"}
-
-
-class HostKeyChanged(Unavailable):
-    code = "host-key"
-    retryable = False
-
-
-class SignInRefused(Unavailable):
-    code = "sign-in"
-
-
-class Unreachable(Unavailable):
-    code = "unreachable"
-
-
-@dataclass(frozen=True)
-class Target:
-    """Where to dial and as whom. `key` and `certificate` never appear in a repr, so never in a log.
-
-    With a `tunnel` the connection is made through the platform, and `host` is only a name.
-    """
-
-    host: str
-    port: int
-    user: str
-    host_key: str
-    key: str = field(repr=False)
-    certificate: str = field(repr=False)
-    tunnel: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def place(self) -> str:
-        """The login node for a sentence: with its port where that is a real one."""
-        return self.host if self.tunnel else f"{self.host}:{self.port}"
 
 
 @dataclass(frozen=True)
@@ -153,58 +108,14 @@ class Shell(asyncssh.SSHClientSession[bytes]):
 async def dial(target: Target, listener: Listener, columns: int, rows: int) -> Shell:
     """Open a shell of `columns` by `rows`. Raises HostKeyChanged, SignInRefused or Unreachable within DIAL_S, and what
     the way there raises (`tunnel.through`)."""
-    try:
+    with in_words(target):
         async with asyncio.timeout(DIAL_S):
-            connection = await _connect(target)
+            connection = await connect(target)
             try:
                 return await _shell(connection, listener, columns, rows)
             except BaseException:
                 connection.abort()
                 raise
-    except asyncssh.HostKeyNotVerifiable as error:
-        raise _changed(target) from error
-    except asyncssh.PermissionDenied as error:
-        raise SignInRefused(
-            f"The login node {target.place} did not let {target.user} in.",
-            "It does not trust this console's SSH authority, or its clock is minutes off: restart the login node.",
-        ) from error
-    except (OSError, asyncssh.Error, TimeoutError) as error:
-        raise Unreachable(
-            f"The login node {target.place} does not answer: {str(error) or 'no answer in time'}.",
-            "See the login node on the overview; it is restarted by itself, or by Restart login.",
-        ) from error
-
-
-async def _connect(target: Target) -> asyncssh.SSHClientConnection:
-    sock = await through(target.tunnel) if target.tunnel else None
-    try:
-        return await _signed_in(target, sock)
-    except BaseException:
-        if sock:
-            sock.close()
-        raise
-
-
-async def _signed_in(target: Target, sock: socket.socket | None) -> asyncssh.SSHClientConnection:
-    """Over `sock`, or over a connection of its own."""
-    pair = (asyncssh.import_private_key(target.key), asyncssh.import_certificate(target.certificate))
-    return await asyncssh.connect(
-        target.host,
-        target.port,
-        sock=sock,
-        username=target.user,
-        client_keys=[pair],
-        known_hosts=([asyncssh.import_public_key(target.host_key)], [], []),
-        server_host_key_algs=_host_key_kinds(target.host_key),
-        preferred_auth="publickey",
-        agent_path=None,
-        config=None,
-        encryption_algs=CIPHERS,
-        compression_algs=["none"],
-        keepalive_interval=15,
-        keepalive_count_max=3,
-        connect_timeout=DIAL_S,
-    )
 
 
 async def _shell(
@@ -222,20 +133,3 @@ async def _shell(
     )
     channel.set_write_buffer_limits(high=64 * 1024)
     return shell
-
-
-def _host_key_kinds(pinned: str) -> list[str]:
-    """The pinned key's own kind first, then the others: a server that lost it is then seen to show another key, and
-    not taken for one that does not answer."""
-    kind = pinned.split()[0]
-    own = ["rsa-sha2-512", "rsa-sha2-256"] if kind == "ssh-rsa" else [kind]
-    return own + [other for other in HOST_KEY_KINDS if other not in own]
-
-
-def _changed(target: Target) -> HostKeyChanged:
-    return HostKeyChanged(
-        f"The machine that answers at {target.place} does not show the host key of this cluster's login "
-        "node, so nothing was sent to it.",
-        "Somebody may be listening in between, or the login node was set up anew by hand. An admin compares its host "
-        "key and restarts the login node from the overview, which pins the key that it then has.",
-    )

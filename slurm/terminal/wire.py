@@ -25,12 +25,18 @@ class Kind(IntEnum):
     INPUT = 3
     RESIZE = 4
     END = 5
+    JOIN = 6
+    SHARE = 7
+    ALLOW = 8
+    CLOSE = 9
     READY = 16
     OUTPUT = 17
     TAKEN = 18
     NOTICE = 19
     ENDED = 20
     REFUSED = 21
+    WATCHERS = 22
+    SIZE = 23
 
 
 class Garbled(ConsoleError):

@@ -12,14 +12,20 @@ from django.urls import reverse
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_POST
 
+from clusters import impacts, promises
 from clusters.access import Door, cluster_view
+from clusters.acts import Edit
+from clusters.impact import Impact
 from clusters.lifecycle import Step
+from clusters.models import Cluster
 from clusters.views.changes import change_url, number_of
 from clusters.views.frame import why_not
+from clusters.views.start import start_of
 from console.errors import ConsoleError, Missing
 from console.page import close_dialog, render_dialog, render_page
 from console.roles import Action
 from slurm.configuration import Configuration, Review, propose_conf, read, read_revision, review, unnumbered
+from slurm.containers import has_containers
 from slurm.diff_view import stretches
 from slurm.key_help import keys_help
 from slurm.render import RenderedConf, user_part
@@ -39,6 +45,7 @@ def conf(request: HttpRequest, door: Door) -> HttpResponse:
         "conf": current,
         "text": text,
         "notice": notice,
+        "containers": has_containers(door.cluster),
         "why_not": why_not(door, Action.CHANGE_CLUSTER, Step.CHANGE),
     }
     return render_page(request, "slurm/conf.html", context)
@@ -83,7 +90,10 @@ def check_and_review(request: HttpRequest, door: Door) -> HttpResponse:
 @cluster_view(Action.CHANGE_CLUSTER)
 def apply(request: HttpRequest, door: Door) -> HttpResponse:
     try:
-        change = propose_conf(door, _text(request), _base(request))
+        found = review(door.cluster, _text(request), base=_base(request), shadow=False)
+        if impact := _impact(door.cluster, found):
+            promises.keep(request.POST.get("promise", ""), impact)
+        change = propose_conf(door, _text(request), _base(request), start_at=start_of(request.POST))
     except ConsoleError as error:
         found = review(door.cluster, _text(request), base=_base(request), shadow=False)
         context = {**_context(request, door, found), "error": error}
@@ -116,12 +126,23 @@ def _context(request: HttpRequest, door: Door, found: Review) -> dict[str, objec
         "door": door,
         "cluster": cluster,
         "review": found,
+        "impact": _impact(cluster, found),
         "text": _text(request),
+        "start_at": request.POST.get("start_at", ""),
+        "when": request.POST.get("when", ""),
         "problems": [asdict(unnumbered(problem)) for problem in found.problems],
         "editor": reverse("slurm-conf", kwargs=where),
         "shadow": settings.SHADOW_CHECK and was_read(found.problems),
         **_diff(found),
     }
+
+
+def _impact(cluster: Cluster, found: Review) -> Impact | None:
+    """None for what would not be applied anyway."""
+    if found.is_refused or not found.changed:
+        return None
+    spec = cluster.spec
+    return impacts.preview(cluster, Edit(spec, spec.with_slurm_conf(found.settings)))
 
 
 def _marks(found: Review) -> list[dict[str, object]]:

@@ -11,10 +11,10 @@ from clusters.access import Door, cluster_view
 from console.errors import Missing
 from console.page import render_page, render_region
 from console.roles import Action
-from slurm.job_choice import steps_for
-from slurm.job_facts import facts_of
-from slurm.job_states import ON_NODES, Step, face
-from slurm.jobs import array_of, job_named, own_of, same_number, submitter_of, was_submitted
+from slurm.jobs.choice import steps_for
+from slurm.jobs.facts import facts_of
+from slurm.jobs.reading import array_of, job_named, own_of, same_number, submitter_of, was_submitted
+from slurm.jobs.states import ON_NODES, Step, face
 from slurm.models import Job
 
 MOST_TASKS = 60

@@ -13,8 +13,8 @@ from console.page import close_dialog, render_dialog
 from console.roles import Action
 from console.words import count
 from slurm import operations
-from slurm.job_choice import Choice, choose
-from slurm.job_states import Step
+from slurm.jobs.choice import Choice, choose
+from slurm.jobs.states import Step
 
 DIALOG = "slurm/job_step.html"
 # What a command line, and a person reading the dialog, can take.

@@ -1,4 +1,4 @@
-"""The list of jobs, of one cluster and of a team. What is shown is asked of `slurm.jobs`; nothing is computed here."""
+"""The list of jobs, of one cluster and of a team. What is shown is asked of `jobs.reading`, nothing is computed."""
 
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -14,8 +14,8 @@ from console.access import team_view
 from console.models import Membership
 from console.page import render_region
 from console.roles import Action, Role, may
-from slurm.job_query import JobQuery, parse
-from slurm.jobs import PAGE_SIZE, JobCounts, JobPage, job_counts, job_list, team_job_list
+from slurm.jobs.query import JobQuery, parse
+from slurm.jobs.reading import PAGE_SIZE, JobCounts, JobPage, job_counts, job_list, team_job_list
 
 TABLE = "slurm/_job_table.html"
 ROW = "slurm/_job_row.html"

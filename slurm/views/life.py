@@ -1,7 +1,4 @@
-"""Acts on a whole cluster, each with its impact before it is confirmed: scale, reconfigure, terminate, delete.
-
-They live above `clusters` because an impact names jobs.
-"""
+"""Acts on a whole cluster, each with its impact before it is confirmed: scale, reconfigure, terminate, delete."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -10,19 +7,19 @@ from django.urls import reverse
 
 from clusters import changes
 from clusters.access import Door, cluster_view
-from clusters.forms import ScaleForm
+from clusters.acts import Act, Delete, Edit, Reapply, Terminate
+from clusters.forms import ScaleForm, plan_field
+from clusters.impacts import preview
 from clusters.lifecycle import Status, Step, refusal
-from clusters.models import Change, Cluster
-from clusters.scaling import coming, leaving, rescale
+from clusters.models import Change, Cluster, Plan
+from clusters.scaling import rescale
+from clusters.spec import CPU_GROUP, GPU_GROUP
 from clusters.views.changes import change_url
-from console.errors import Conflict, ConsoleError
-from console.page import close_dialog, render_dialog
+from clusters.views.confirm import confirm
+from clusters.views.start import start_of
+from console.errors import Conflict, Rejected
+from console.page import render_dialog
 from console.roles import Action
-from slurm.occupancy import jobs_by_node
-from slurm.waits import jobs_of_nodes
-
-MOST_JOBS = 12
-MOST_NODES = 16
 
 
 @cluster_view(Action.CHANGE_CLUSTER)
@@ -32,43 +29,51 @@ def scale(request: HttpRequest, door: Door) -> HttpResponse:
     spec = cluster.spec
     base = cluster.revision.number if cluster.revision else 0
     typed = request.POST if request.method == "POST" else {**request.GET.dict(), "base": base}
+    plans = list(cluster.region.plans.order_by("slug"))
     counts = {group.name: len(group.ordinals) for group in spec.groups}
-    form = ScaleForm({**counts, **_single(typed)}, spec=spec)
-    new_spec = rescale(spec, form.counts, form.chosen)
-    going = leaving(spec, new_spec)
-    context = {
-        **_about(door),
-        "form": form,
-        "coming": coming(spec, new_spec),
-        "going": jobs_of_nodes(cluster, going[:MOST_NODES]),
-        "going_count": len(going),
-        "job_count": _jobs_on(cluster, going),
-        "gpus": new_spec.total_gpus,
-    }
-    if request.method != "POST" or not form.is_valid():
+    form = ScaleForm({**_first_plans(plans), **counts, **_single(typed)}, spec=spec, plans=plans)
+    new_spec = rescale(spec, form.counts, form.chosen, form.shapes)
+    force = bool(form["force"].value())
+    impact = preview(cluster, Edit(spec, new_spec, force))
+    context: dict[str, object] = {**_about(door), "form": form, "gpus": new_spec.total_gpus, "impact": impact}
+    if request.method == "POST" and not form.is_valid():
         return render_dialog(request, "slurm/scale.html", context)
-    asked = form.cleaned_data
-    return _act(
-        request,
-        "slurm/scale.html",
-        context,
-        lambda: changes.propose(
-            cluster, new_spec, base=asked["base"], by=door.membership, force=asked["force"]
-        ),
-    )
+    form.is_valid()
+
+    def ask() -> Change:
+        base, start_at = form.cleaned_data["base"], start_of(request.POST)
+        try:
+            return changes.propose(
+                cluster, new_spec, base=base, by=door.membership, force=force, start_at=start_at
+            )
+        except Rejected as error:
+            raise form.placed(error, new_spec) from error
+
+    return confirm(request, "slurm/scale.html", context, ask, change_url, impact=impact)
 
 
 @cluster_view(Action.CHANGE_CLUSTER)
 def reconfigure(request: HttpRequest, door: Door) -> HttpResponse:
     cluster = _allowed(door, Step.RECONFIGURE)
-    return _confirm(request, door, "reconfigure", lambda: changes.reconfigure(cluster, by=door.membership))
+    return _confirm(
+        request,
+        door,
+        "reconfigure",
+        Reapply(cluster.spec),
+        lambda: changes.reconfigure(cluster, by=door.membership, start_at=start_of(request.POST)),
+    )
 
 
 @cluster_view(Action.TERMINATE_CLUSTER)
 def terminate(request: HttpRequest, door: Door) -> HttpResponse:
     cluster = _allowed(door, Step.TERMINATE)
     return _confirm(
-        request, door, "terminate", lambda: changes.terminate(cluster, by=door.membership), is_typed=True
+        request,
+        door,
+        "terminate",
+        Terminate(cluster.spec),
+        lambda: changes.terminate(cluster, by=door.membership, start_at=start_of(request.POST)),
+        is_typed=True,
     )
 
 
@@ -80,9 +85,10 @@ def delete(request: HttpRequest, door: Door) -> HttpResponse:
         request,
         door,
         "delete",
-        lambda: changes.delete(cluster, by=door.membership),
+        Delete(cluster.spec),
+        lambda: changes.delete(cluster, by=door.membership, start_at=start_of(request.POST)),
         is_typed=True,
-        then=reverse("clusters", kwargs={"team": cluster.team.slug}),
+        then=lambda change: reverse("clusters", kwargs={"team": cluster.team.slug}),
     )
 
 
@@ -90,35 +96,20 @@ def _confirm(
     request: HttpRequest,
     door: Door,
     name: str,
-    act: Callable[[], Change],
+    act: Act,
+    do: Callable[[], Change],
     *,
     is_typed: bool = False,
-    then: str = "",
+    then: Callable[[Change], str] = change_url,
 ) -> HttpResponse:
-    """Show the impact; on POST, with the cluster's name typed where that is asked for, act."""
-    context = {**_about(door), **_of_cluster(door.cluster), "is_typed": is_typed}
+    """Show the impact; on POST, with the cluster's name typed where that is asked for, do it."""
+    impact = preview(door.cluster, act)
+    context: dict[str, object] = {**_about(door), "is_typed": is_typed, "impact": impact}
     template = f"slurm/{name}.html"
-    if request.method != "POST":
-        return render_dialog(request, template, context)
-    if is_typed and request.POST.get("name", "").strip() != door.cluster.slug:
+    if request.method == "POST" and is_typed and request.POST.get("name", "").strip() != door.cluster.slug:
         problem = f"That is not the name. Type {door.cluster.slug} to confirm."
         return render_dialog(request, template, {**context, "typed_problem": problem}, status=422)
-    return _act(request, template, context, act, then)
-
-
-def _act(
-    request: HttpRequest,
-    template: str,
-    context: Mapping[str, object],
-    act: Callable[[], Change],
-    then: str = "",
-) -> HttpResponse:
-    """Do it and follow the change, or show why not above what was typed."""
-    try:
-        change = act()
-    except ConsoleError as error:
-        return render_dialog(request, template, {**context, "error": error}, status=error.status)
-    return close_dialog(request, then or change_url(change))
+    return confirm(request, template, context, do, then, impact=impact)
 
 
 def _allowed(door: Door, step: Step) -> Cluster:
@@ -126,6 +117,13 @@ def _allowed(door: Door, step: Step) -> Cluster:
     if why := refusal(Status(door.cluster.status), step):
         raise Conflict(why, "Its page shows what it allows now.")
     return door.cluster
+
+
+def _first_plans(plans: Sequence[Plan]) -> dict[str, object]:
+    """What stands in the dialog for groups that are not there: none, of the first machines of their kind."""
+    gpu = next((plan.slug for plan in plans if plan.gpus), "")
+    cpu = next((plan.slug for plan in plans if not plan.gpus), "")
+    return {plan_field(GPU_GROUP): gpu, plan_field(CPU_GROUP): cpu, GPU_GROUP: 0, CPU_GROUP: 0}
 
 
 def _single(typed: Mapping[str, object]) -> dict[str, object]:
@@ -136,20 +134,3 @@ def _about(door: Door) -> dict[str, object]:
     cluster = door.cluster
     back = reverse("cluster", kwargs={"team": cluster.team.slug, "cluster": cluster.slug})
     return {"door": door, "cluster": cluster, "back": back}
-
-
-def _of_cluster(cluster: Cluster) -> dict[str, object]:
-    queue = cluster.jobs.filter(is_finished=False)
-    placed = queue.exclude(nodes="")
-    return {
-        "running": placed.order_by("start_at")[:MOST_JOBS],
-        "running_count": placed.count(),
-        "waiting_count": queue.filter(nodes="").count(),
-        "node_count": cluster.nodes.count(),
-    }
-
-
-def _jobs_on(cluster: Cluster, names: Sequence[str]) -> int:
-    """How many jobs hold something on the named nodes."""
-    by_node = jobs_by_node(cluster) if names else {}
-    return len({job.pk for name in names for job in by_node.get(name, ())})

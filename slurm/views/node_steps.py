@@ -1,56 +1,69 @@
 """Drain, resume and reboot nodes: GET says what it would end and lose, POST does it. Each is dialog and page."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from clusters.access import Door, cluster_view
+from clusters.acts import Act, Drain, Reboot, Resume
+from clusters.impacts import preview
 from clusters.lifecycle import Status, Step, refusal
-from clusters.models import Node
+from clusters.models import Change, Node
 from clusters.nodes import Health
-from console.errors import Conflict, ConsoleError, Missing
-from console.page import close_dialog, opened_over, render_dialog
+from clusters.views.changes import change_url
+from clusters.views.confirm import confirm
+from console.errors import Conflict, Missing
+from console.page import opened_over
 from console.roles import Action
 from console.words import listed
-from slurm import operations
-from slurm.models import Job
-from slurm.occupancy import jobs_by_node
-
-MOST_NAMED = 12
-
-
-@dataclass(frozen=True)
-class Impact:
-    """What the step meets: the nodes, the jobs on them, what of either makes the step odd."""
-
-    nodes: Sequence[Node]
-    jobs: Sequence[Job]
-    job_count: int
-    gpus: int
-    odd: str
+from slurm import operations, restarts
+from slurm.restarts import Order
+from slurm.views.pace import pace_of, timed
 
 
 @cluster_view(Action.OPERATE_NODE)
 def drain(request: HttpRequest, door: Door) -> HttpResponse:
     reason = request.POST.get("reason", "")
+    nodes = _chosen(request, door)
     return _step(
-        request, door, "drain", lambda names: operations.drain(door, names, reason), {"reason": reason}
+        request,
+        door,
+        "drain",
+        nodes,
+        Drain(door.cluster.spec, _names(nodes)),
+        lambda: operations.drain(door, _names(nodes), reason),
+        {"reason": reason},
     )
 
 
 @cluster_view(Action.OPERATE_NODE)
 def resume(request: HttpRequest, door: Door) -> HttpResponse:
-    return _step(request, door, "resume", lambda names: operations.resume(door, names), {})
+    nodes = _chosen(request, door)
+    act = Resume(door.cluster.spec, _names(nodes))
+    return _step(request, door, "resume", nodes, act, lambda: operations.resume(door, _names(nodes)), {})
 
 
 @cluster_view(Action.OPERATE_NODE)
 def reboot(request: HttpRequest, door: Door) -> HttpResponse:
-    when_idle = request.POST.get("when") == "idle"
+    """`when` is `now` for a reboot that ends the jobs there."""
+    nodes = _chosen(request, door)
+    when_idle = (request.POST or request.GET).get("when", "idle") != "now"
+    awaited = preview(door.cluster, Reboot(door.cluster.spec, _names(nodes), when_idle=True)).awaited
+    pace = pace_of(request, len(nodes))
+    # Without jobs there is nothing to wait for: the reboot is at once either way, and needs no drain before it.
+    is_later = when_idle and (bool(awaited) or pace > 0)
+    order = Order(None, _names(nodes), is_later, pace)
     return _step(
-        request, door, "reboot", lambda names: operations.reboot(door, names, when_idle=when_idle), {}
+        request,
+        door,
+        "reboot",
+        nodes,
+        order.act(door.cluster.spec),
+        lambda: restarts.carry_out(door, timed(order, request)),
+        {"job_count": len(awaited), "when_idle": when_idle, "node_count": len(nodes), "at_once": pace},
+        is_later=is_later,
     )
 
 
@@ -58,42 +71,54 @@ def _step(
     request: HttpRequest,
     door: Door,
     verb: str,
-    act: Callable[[Sequence[str]], None],
-    typed: dict[str, str],
+    nodes: Sequence[Node],
+    act: Act,
+    do: Callable[[], Change | None],
+    more: dict[str, object],
+    *,
+    is_later: bool = False,
 ) -> HttpResponse:
+    back = _back(request, door)
+    context: dict[str, object] = {
+        "door": door,
+        "cluster": door.cluster,
+        "nodes": nodes,
+        "odd": _odd(verb, nodes),
+        "back": back,
+        **more,
+    }
+
+    def tell() -> Change | None:
+        change = do()
+        if change is None:
+            messages.success(request, _said(verb, _names(nodes), is_later=is_later))
+        return change
+
+    return confirm(
+        request,
+        f"slurm/node_{verb}.html",
+        context,
+        tell,
+        lambda change: change_url(change) if change else back,
+        impact=preview(door.cluster, act),
+    )
+
+
+def _said(verb: str, names: Sequence[str], *, is_later: bool) -> str:
+    if is_later:
+        return f"{listed(list(names))}: no new jobs; the reboot comes when those that run have ended."
+    done = {"drain": "drained", "resume": "resumed", "reboot": "rebooted"}[verb]
+    return f"{listed(list(names))} {'is' if len(names) == 1 else 'are'} being {done}."
+
+
+def _chosen(request: HttpRequest, door: Door) -> list[Node]:
+    """Raises Conflict while the cluster's status forbids it, and Missing unless every name is a node of the cluster and
+    at least one is given."""
     if why := refusal(Status(door.cluster.status), Step.OPERATE):
         raise Conflict(why, "Its page shows what it allows now.")
     names = list(dict.fromkeys((request.POST or request.GET).getlist("node")))
     if any("\0" in name for name in names):
         raise Missing(f"{door.cluster.slug} has no node with such a name.", "The Nodes tab lists them all.")
-    context: dict[str, object] = {
-        "door": door,
-        "cluster": door.cluster,
-        "verb": verb,
-        "impact": _impact(door, names, verb),
-        "back": _back(request, door),
-        **typed,
-    }
-    template = f"slurm/node_{verb}.html"
-    if request.method != "POST":
-        return render_dialog(request, template, context)
-    try:
-        act(names)
-    except ConsoleError as error:
-        return render_dialog(request, template, {**context, "error": error}, status=error.status)
-    messages.success(request, _said(verb, names, is_later=request.POST.get("when") == "idle"))
-    return close_dialog(request, _back(request, door))
-
-
-def _said(verb: str, names: list[str], *, is_later: bool) -> str:
-    if is_later:
-        return f"{listed(names)}: no new jobs; the reboot comes when those that run have ended."
-    done = {"drain": "drained", "resume": "resumed", "reboot": "rebooted"}[verb]
-    return f"{listed(names)} {'is' if len(names) == 1 else 'are'} being {done}."
-
-
-def _impact(door: Door, names: Sequence[str], verb: str) -> Impact:
-    """Raises Missing unless every name is a node of the cluster, and at least one is given."""
     nodes = list(door.cluster.nodes.filter(name__in=names))
     unknown = set(names) - {node.name for node in nodes}
     if unknown or not nodes:
@@ -103,15 +128,11 @@ def _impact(door: Door, names: Sequence[str], verb: str) -> Impact:
             else "No node is chosen.",
             "Choose nodes in the Nodes tab: press x on a row, or tick it.",
         )
-    by_node = jobs_by_node(door.cluster)
-    jobs = list({job.pk: job for node in nodes for job in by_node.get(node.name, ())}.values())
-    return Impact(
-        nodes=nodes,
-        jobs=jobs[:MOST_NAMED],
-        job_count=len(jobs),
-        gpus=sum(node.gpus_allocated for node in nodes),
-        odd=_odd(verb, nodes),
-    )
+    return nodes
+
+
+def _names(nodes: Sequence[Node]) -> tuple[str, ...]:
+    return tuple(node.name for node in nodes)
 
 
 def _odd(verb: str, nodes: Sequence[Node]) -> str:

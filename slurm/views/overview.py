@@ -1,15 +1,15 @@
 """A cluster's first page: what is in use, by whom, and what needs a look. Rows only: nothing here calls the cluster."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db.models import Count, Min, Q, Sum
 from django.http import HttpRequest, HttpResponse
 
 from clusters.access import Door, cluster_view
+from clusters.identities import NoLogin
 from clusters.models import Cluster, Node
 from clusters.nodes import Health
-from clusters.provisioner import LoginEndpoint
 from clusters.views.parts import steps_of
 from console.errors import ConsoleError
 from console.page import render_page
@@ -17,6 +17,7 @@ from console.roles import Action
 from slurm.attention import looks_of
 from slurm.models import Job
 from slurm.occupancy import jobs_by_node, with_cells
+from slurm.terminal.opening import login_name
 
 MOST_ROWS = 64
 
@@ -54,7 +55,7 @@ def overview(request: HttpRequest, door: Door) -> HttpResponse:
             "numbers": _numbers(cluster),
             "rows": _rows(cluster, jobs),
             "hidden_rows": max(0, cluster.nodes.filter(gpus__gt=0).count() - MOST_ROWS),
-            "login": _login(cluster),
+            **_login(door),
             "change": cluster.changes.select_related("by").prefetch_related("lines").first(),
             "looks": looks_of(cluster),
             "steps": steps_of(cluster),
@@ -67,12 +68,15 @@ def _rows(cluster: Cluster, jobs: Mapping[str, Sequence[Job]]) -> list[Node]:
     return with_cells(with_gpus, jobs)
 
 
-def _login(cluster: Cluster) -> LoginEndpoint | None:
-    """Where to sign in, when the login node is up."""
+def _login(door: Door) -> dict[str, object]:
+    """Where to sign in and as whom, when the login node is up, or why the person cannot."""
     try:
-        return cluster.provisioner.login()
+        endpoint, name = door.cluster.provisioner.login(), login_name(door)
+    except NoLogin as error:
+        return {"login": None, "no_login": f"{error.message} {error.hint}"}
     except ConsoleError:
-        return None
+        return {"login": None}
+    return {"login": replace(endpoint, user=name) if name else endpoint}
 
 
 def _numbers(cluster: Cluster) -> Numbers:

@@ -7,19 +7,23 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from clusters import impacts
 from clusters.access import Door, cluster_view
+from clusters.acts import Edit
 from clusters.lifecycle import Status, Step, refusal
 from clusters.models import Change, Cluster
 from clusters.spec import MAX_OWN_PARTITIONS, ClusterSpec, PartitionSpec
 from clusters.views.changes import change_url, number_of
+from clusters.views.confirm import confirm
 from clusters.views.frame import why_not
+from clusters.views.start import start_of
 from console.errors import Conflict, ConsoleError, Rejected
 from console.page import close_dialog, render_dialog, render_page
 from console.roles import Action
 from slurm import partitions as acts
-from slurm.job_filters import MATCHES
-from slurm.job_states import WAITING
+from slurm.jobs.filters import MATCHES
 from slurm.models import Job
+from slurm.partition_access import access_of
 from slurm.partition_form import PartitionForm, initial_from
 
 MOST_JOBS = 12
@@ -70,7 +74,12 @@ def add(request: HttpRequest, door: Door) -> HttpResponse:
             f"{door.cluster.slug} has {own} partitions of its own.", "Delete one that is no longer used."
         )
     return _dialog(
-        request, door, None, lambda form: acts.add(door, form.partition, base=form.cleaned_data["base"])
+        request,
+        door,
+        None,
+        lambda form: acts.add(
+            door, form.partition, base=form.cleaned_data["base"], start_at=start_of(request.POST)
+        ),
     )
 
 
@@ -82,7 +91,9 @@ def edit(request: HttpRequest, door: Door, name: str) -> HttpResponse:
         request,
         door,
         before,
-        lambda form: acts.edit(door, name, form.partition, base=form.cleaned_data["base"]),
+        lambda form: acts.edit(
+            door, name, form.partition, base=form.cleaned_data["base"], start_at=start_of(request.POST)
+        ),
     )
 
 
@@ -105,26 +116,22 @@ def preview(request: HttpRequest, door: Door) -> HttpResponse:
 def delete(request: HttpRequest, door: Door, name: str) -> HttpResponse:
     _allow(door)
     row = acts.own(door.cluster, name)
-    jobs = _jobs(door.cluster, name)
-    only_here = jobs.filter(state__in=WAITING, partition=name)
+    spec = door.cluster.spec
     context = {
         **_about(door),
         "row": row,
         "base_number": request.POST.get("base") or _current(door.cluster),
-        "running": jobs.exclude(state__in=WAITING).order_by("start_at")[:MOST_JOBS],
-        "waiting": only_here.order_by("-priority", "number")[:MOST_JOBS],
-        "waiting_count": only_here.count(),
-        "elsewhere_count": row.waiting - only_here.count(),
     }
-    if request.method != "POST":
-        return render_dialog(request, "slurm/partition_delete.html", context)
-    try:
-        change = acts.delete(door, name, base=number_of(request.POST.get("base")))
-    except ConsoleError as error:
-        return render_dialog(
-            request, "slurm/partition_delete.html", {**context, "error": error}, status=error.status
-        )
-    return close_dialog(request, change_url(change))
+    return confirm(
+        request,
+        "slurm/partition_delete.html",
+        context,
+        lambda: acts.delete(
+            door, name, base=number_of(request.POST.get("base")), start_at=start_of(request.POST)
+        ),
+        change_url,
+        impact=impacts.preview(door.cluster, Edit(spec, acts.without(spec, name))),
+    )
 
 
 def _dialog(
@@ -143,6 +150,8 @@ def _dialog(
     except ConsoleError as error:
         if isinstance(error, Rejected):
             form.show_problems(error.problems)
+            # They stand at their fields now.
+            error = Rejected(error.message, hint=error.hint)
         return _form_page(request, door, form, before, error=error, status=error.status)
     return close_dialog(request, change_url(change))
 
@@ -158,6 +167,8 @@ def _form_page(
 ) -> HttpResponse:
     seen = form if form.is_bound else _read(_typed(form), door.cluster.spec)
     context = {**_about(door), "form": form, "before": before, "error": error, **_seen(door.cluster, seen)}
+    context["access"] = access_of(door.cluster)
+    context |= {"start_at": request.POST.get("start_at", ""), "when": request.POST.get("when", "")}
     return render_dialog(request, "slurm/partition_edit.html", context, status=status)
 
 
@@ -190,7 +201,12 @@ def _seen(cluster: Cluster, form: PartitionForm) -> dict[str, object]:
     taken = next(
         (one.name for one in spec.partitions if one.default and one.name != form.data.get("was")), "all"
     )
+    was = str(form.data.get("was", ""))
+    instead_of = was if any(one.name == was for one in spec.partitions) else ""
+    after = acts.put(spec, wanted, instead_of=instead_of)
     return {
+        "cluster": cluster,
+        "impact": None if form.errors else impacts.preview(cluster, Edit(spec, after)),
         "coverage": coverage,
         "picks": [
             {"name": name, "machine": machines.get(name, ""), "is_on": name in chosen}

@@ -14,6 +14,7 @@ from console.page import render_page
 from console.roles import Action
 from slurm import operations
 from slurm.batch_script import MOST_BYTES, Room, problems, template
+from slurm.containers import has_containers, known_containers
 from slurm.outputs.values import parse_duration_s
 
 PAGE = "slurm/submit.html"
@@ -26,7 +27,7 @@ def submit(request: HttpRequest, door: Door) -> HttpResponse:
     if request.method != "POST":
         return _page(request, door, rooms, template(*_first(door.cluster, rooms)), ())
     script = _script(request)
-    found = problems(script, rooms)
+    found = problems(script, rooms, containers=has_containers(door.cluster))
     stops = any(problem.blocking for problem in found)
     if stops or (found and "anyway" not in request.POST):
         return _page(request, door, rooms, script, found, status=422 if stops else 200)
@@ -41,7 +42,8 @@ def submit(request: HttpRequest, door: Door) -> HttpResponse:
 @cluster_view(Action.SUBMIT_JOB)
 def advice(request: HttpRequest, door: Door) -> HttpResponse:
     """What the checks say about a script as it is typed. Asks the database only."""
-    found = problems(_script(request), rooms_of(door.cluster))
+    known = known_containers(door.cluster)
+    found = problems(_script(request), rooms_of(door.cluster), containers=known)
     return render_page(request, "slurm/_script_advice.html", {"problems": found})
 
 
@@ -88,6 +90,7 @@ def _page(
         "rooms": rooms,
         "most_gpus": max((room.gpus_per_node for room in rooms.values()), default=0),
         "script": script,
+        "containers": has_containers(door.cluster),
         "problems": found,
         "error": error,
         "only_advice": bool(found) and not any(problem.blocking for problem in found),

@@ -5,7 +5,7 @@ import "./keys.js";
 import "./live.js";
 import "./menu.js";
 import "./once.js";
+import "./passkey.js";
 import "./select.js";
-import "./tabs.js";
 import "./toast.js";
 import "./when.js";

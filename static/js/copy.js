@@ -13,7 +13,8 @@ function fallback(text) {
   return done;
 }
 
-async function copy(text) {
+// Whether it worked. Without a recent press or key the browser may refuse.
+export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;

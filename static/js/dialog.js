@@ -1,6 +1,9 @@
 // <dialog id="dialog">: whatever htmx puts into it opens it. A link keeps its href, so that the dialog is a page too:
 //   <a href="/x/drain/" hx-get="/x/drain/" hx-target="#dialog">
-// Forms inside post back into the dialog. [data-close] closes, Escape closes, focus returns to where it was.
+// Forms inside post back into the dialog. [data-close] closes, Escape closes, focus returns to what opened it, or to the
+// menu that holds that.
+// What takes the focus: a mistake, what the form itself asks for, else the first control.
+const FIRST = [".field.bad :is(input, select, textarea)", "[autofocus]", ".dlg-body :is(input:not([type=hidden]), select, textarea, button, a)"];
 const dialog = () => document.getElementById("dialog");
 let opener = null;
 
@@ -17,24 +20,24 @@ function stayInside(box) {
 function show(box) {
   const title = box.querySelector("h1");
   if (title) box.setAttribute("aria-label", title.textContent.trim());
-  if (!box.open) {
-    opener = document.activeElement;
-    box.showModal();
-  }
-  const first = box.querySelector("[autofocus], .field.bad :is(input, select, textarea)") ?? box.querySelector(".dlg-body :is(input:not([type=hidden]), select, textarea, button)");
+  if (!box.open) box.showModal();
+  const shown = (which) => [...box.querySelectorAll(which)].find((one) => !one.closest("[hidden], details:not([open])"));
+  const first = FIRST.map(shown).find(Boolean);
   first?.focus();
 }
 
 export function openDialog(template) {
   const box = dialog();
+  opener = document.activeElement;
   box.replaceChildren(template.content.cloneNode(true));
   show(box);
 }
 
 document.addEventListener("htmx:beforeRequest", (event) => {
-  if (event.detail.target === dialog() && event.detail.requestConfig.verb === "get") {
-    dialog().dataset.url = event.detail.pathInfo.finalRequestPath;
-  }
+  const { target, elt, requestConfig, pathInfo } = event.detail;
+  if (target !== dialog()) return;
+  if (!dialog().open) opener = requestConfig.triggeringEvent?.submitter ?? elt;
+  if (requestConfig.verb === "get") dialog().dataset.url = pathInfo.finalRequestPath;
 });
 document.addEventListener("htmx:afterSwap", (event) => {
   const box = dialog();
@@ -54,5 +57,6 @@ document.addEventListener("click", (event) => {
 document.addEventListener("close", (event) => {
   if (event.target !== dialog()) return;
   event.target.replaceChildren();
-  opener?.focus?.();
+  const menu = opener?.closest("details.qd-menu:not([open])");
+  (menu?.querySelector("summary") ?? opener)?.focus();
 }, true);

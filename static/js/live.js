@@ -56,8 +56,10 @@ async function fetchWaiting() {
   const [kind, url] = key.split(" ", 2);
   try {
     const answer = await fetch(url, { headers: kind === "region" ? { "X-Live": "1" } : {}, signal: AbortSignal.timeout(10_000) });
-    if (answer.ok && !answer.redirected) {
-      const page = parse(await answer.text());
+    const text = answer.ok && !answer.redirected ? await answer.text() : "";
+    // Somebody may have filtered or sorted meanwhile: what the earlier address shows is not asked for any more.
+    if (text && (kind === "region" || url === location.href)) {
+      const page = parse(text);
       for (const id of outermost(page, [...ids])) swap(id, page.getElementById(id));
       changed();
     }

@@ -15,8 +15,9 @@ document.addEventListener("keydown", (event) => {
     menu.querySelector("summary").focus();
     event.preventDefault();
   } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-    const items = [...menu.querySelectorAll(".list :is(a, button)")];
-    const at = items.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1);
+    const items = [...menu.querySelectorAll(".list :is(a, button)")].filter((item) => item.offsetParent !== null);
+    const here = items.indexOf(document.activeElement);
+    const at = event.key === "ArrowDown" ? here + 1 : Math.max(here, 0) - 1;
     items[(at + items.length) % items.length]?.focus();
     event.preventDefault();
   }

@@ -71,6 +71,6 @@ function annotate() {
 }
 document.addEventListener("htmx:afterSwap", annotate);
 
-document.querySelector("[data-quick]").hidden = false;
+for (const panel of document.querySelectorAll("[data-quick]")) panel.hidden = false;
 read();
 annotate();

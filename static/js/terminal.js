@@ -1,133 +1,172 @@
-// The terminal's page: puts screen, socket, search and key bar together and says in words how things stand.
+// The terminal's page: tabs of panes, the tools that work on the one with the focus, and what a reload brings back.
 import { makeKeyBar } from "./terminal/keybar.js";
-import { makeScreen, permitStyles } from "./terminal/screen.js";
+import { followKeyboard } from "./terminal/keyboard.js";
+import { Layout } from "./terminal/layout.js";
+import { memory } from "./terminal/memory.js";
+import { Pane } from "./terminal/pane.js";
+import { fontsReady, permitStyles } from "./terminal/screen.js";
 import { makeSearch } from "./terminal/search.js";
-import { Wire } from "./terminal/wire.js";
+import { makeSharing } from "./terminal/sharing.js";
+import { shortcut } from "./terminal/shortcuts.js";
+import { arrange } from "./terminal/splits.js";
+import { Tabs } from "./terminal/tabs.js";
 
 const host = document.getElementById("terminal");
 const part = (selector) => host.querySelector(selector);
-const [chip, strip] = [part(".terminal-state"), part(".terminal-strip")];
-const again = strip.querySelector("button");
+const [chip, panels] = [part(".terminal-state"), part(".terminal-panels")];
 const WORDS = { connecting: "Connecting", open: "Connected", waiting: "Reconnecting", ended: "Ended", refused: "Not connected" };
-const memory = `quarterdeck.terminal.${host.dataset.cluster}`;
-const remember = (session) => {
-  try { session ? sessionStorage.setItem(memory, session) : sessionStorage.removeItem(memory); } catch { /* no storage: a reload begins anew */ }
-};
-const remembered = () => {
-  try { return sessionStorage.getItem(memory) ?? ""; } catch { return ""; }
-};
+const url = new URL(host.dataset.socket, location.href);
+url.protocol = location.protocol === "https:" ? "wss:" : "ws:";
 
-permitStyles(host.nonce);
-const { terminal, grow } = await makeScreen(host, part(".terminal-screen"));
-const address = new URL(host.dataset.socket, location.href);
-address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
-const wire = new Wire(address, () => ({ columns: terminal.cols, rows: terminal.rows }), remembered());
-const search = makeSearch(terminal, part(".terminal-search"));
-const encoder = new TextEncoder();
-let muted = 0; // bytes of an old screen that are still to be drawn
-let opening = 0; // which opening of the socket they belong to
-let state = "connecting";
-let noticed = 0;
-
-function type(text) {
-  // A screen that is being drawn again answers questions that programs asked long ago: nobody typed those answers.
-  if (muted) return;
-  if (state === "open") wire.type(encoder.encode(text));
-  else if (text === "\r" && (state === "ended" || state === "refused")) renew();
-  if (noticed) show();
-}
-const keys = makeKeyBar(part(".terminal-keys"), terminal, type);
-terminal.onData((text) => type(keys.withCtrl(text)));
-terminal.onBinary((text) => !muted && wire.type(Uint8Array.from(text, (c) => c.charCodeAt(0))));
-terminal.onResize(() => wire.resize());
-
-wire.addEventListener("ready", ({ detail }) => {
-  remember(detail.session);
-  opening += 1;
-  muted = detail.fresh ? 0 : detail.replay;
-  if (detail.whole) terminal.reset();
+const isWatching = Boolean(host.dataset.share); // another's terminal: this page shows that one only, and keeps nothing
+const kept = isWatching ? { read: () => "", write: () => {} } : memory(`quarterdeck.terminal.${host.dataset.cluster}`);
+const layout = Layout.from(kept.read());
+const panes = new Map();
+const current = () => panes.get(layout.tab?.at);
+const tabs = new Tabs(part(".terminal-tabs"), {
+  choose: (id) => focus(tabOf(id).at),
+  close: (id) => { if (!isWatching) { focus(tabOf(id).at); close(); } },
+  rename: (id, name) => {
+    if (name !== null) tabOf(id).name = name;
+    tell();
+    current().focus();
+  },
 });
-wire.addEventListener("output", ({ detail: bytes }) => {
-  const mine = opening;
-  terminal.write(bytes, () => {
-    if (mine !== opening || !wire.isOpen) return;
-    wire.shown(bytes.length);
-    if (!muted) return;
-    muted = Math.max(0, muted - bytes.length);
-    if (!muted) became({ state: "open" });
+const search = makeSearch(part(".terminal-search"), current);
+const keys = makeKeyBar(part(".terminal-keys"), current);
+const sharing = makeSharing(part(".terminal-sharing"), host.dataset.links);
+const tabOf = (id) => layout.tabs.find((tab) => tab.id === id);
+
+function grown(id, session) {
+  const pane = new Pane(id, host, url, session, host.dataset.share);
+  panes.set(id, pane);
+  pane.modified = keys.modified;
+  pane.terminal.attachCustomKeyEventHandler((event) => shortcut(event, ACTS));
+  pane.element.addEventListener("focusin", () => layout.tab.at === id || focus(id));
+  pane.element.querySelector(".pane-close").addEventListener("click", () => pane.close());
+  pane.addEventListener("changed", () => {
+    layout.leaf(id).session = pane.session;
+    tell();
+    if (pane.state === "open" && pane === current() && !host.contains(document.activeElement)) pane.focus();
   });
-});
-wire.addEventListener("notice", ({ detail }) => { noticed = 1; show("", detail.sentence); });
-// Open is not said before the old screen is drawn: keys typed until then would be lost among the unwanted answers.
-wire.addEventListener("state", ({ detail }) => (detail.state === "open" && muted) || became(detail));
-
-function became(detail) {
-  const came = state;
-  state = detail.state;
-  chip.dataset.state = state;
-  chip.lastElementChild.textContent = WORDS[state];
-  host.toggleAttribute("data-away", state !== "open");
-  if (state === "open") { show(); terminal.focus(); }
-  if (state === "waiting" && (detail.sentence || came === "open")) show("Reconnecting by itself.", `${detail.sentence || "The connection was cut."} ${detail.hint ?? ""}`, { tone: "info", label: "Now" });
-  if (state === "ended") ended(detail);
-  if (state === "refused") refused(detail);
+  pane.addEventListener("closed", () => gone(id));
+  return pane;
 }
 
-function ended(detail) {
-  remember(wire.session);
-  const label = detail.code === "taken" ? "Use it here" : detail.code === "revoked" ? "" : "New terminal";
-  show("This terminal has ended.", detail.sentence, { label, tone: detail.code === "revoked" ? "bad" : "" });
-  if (detail.code === "taken") strip.querySelector("b").textContent = "";
+// Draw what stands where. Boxes that moved are fitted at once, so that a new shell starts at its size.
+function draw() {
+  for (const panel of [...panels.children]) if (!layout.tabs.some((tab) => panel.id === `terminal-panel-${tab.id}`)) panel.remove();
+  for (const tab of layout.tabs) {
+    const panel = document.getElementById(`terminal-panel-${tab.id}`) ?? made(tab);
+    panel.hidden = tab !== layout.tab;
+    panel.toggleAttribute("data-split", !("pane" in tab.root));
+    const shape = JSON.stringify(tab.root, (name, value) => (["shares", "session"].includes(name) ? undefined : value));
+    if (panel.dataset.shape !== shape) arrange(panel, tab.root, (id) => panes.get(id).element, keep);
+    panel.dataset.shape = shape;
+    if (!panel.hidden) for (const id of layout.panesOf(tab)) panes.get(id).screen.fit();
+  }
+  tell();
 }
 
-function refused(detail) {
-  remember(wire.session);
-  if (detail.code === "gone" && !terminal.buffer.active.baseY && !terminal.buffer.active.cursorY) { wire.renew(); return; }
-  show(detail.sentence, detail.hint, { tone: detail.code === "gone" ? "" : "bad", label: detail.code === "gone" ? "New terminal" : "Try again" });
+function made(tab) {
+  const panel = document.createElement("div");
+  panel.className = "terminal-panel";
+  panel.id = `terminal-panel-${tab.id}`;
+  panel.setAttribute("role", "tabpanel");
+  panel.setAttribute("aria-labelledby", `terminal-tab-${tab.id}`);
+  panels.append(panel);
+  return panel;
 }
 
-function renew() {
-  muted = 0;
-  if (wire.session) wire.connect(); else wire.renew();
+const called = (pane) => pane.title || `Terminal ${layout.leaf(pane.id)?.number}`;
+const keep = () => kept.write(layout.toString());
+
+// Say everywhere how things stand, and keep it.
+function tell() {
+  keep();
+  const pane = current();
+  chip.dataset.state = pane?.state ?? "ended";
+  chip.lastElementChild.textContent = pane ? WORDS[pane.state] : "None open";
+  part(".terminal-none").hidden = Boolean(pane);
+  part(".terminal-recorded").hidden = !(pane?.recorded && pane.state === "open");
+  sharing.draw(pane);
+  for (const each of panes.values()) {
+    each.element.toggleAttribute("data-at", each === pane);
+    each.element.querySelector(".pane-title").textContent = called(each);
+    each.element.setAttribute("aria-label", `${called(each)}: ${WORDS[each.state]}`);
+  }
+  tabs.draw(layout.tabs, layout.tab?.id, (tab) => {
+    const shown = panes.get(tab.at);
+    return { state: shown.state, label: tab.name || called(shown), title: called(shown) };
+  });
+  for (const act of isWatching ? [] : ["another", "right", "down"]) {
+    const button = part(`[data-act=${act}]`);
+    button.setAttribute("aria-disabled", String(layout.isFull));
+    button.title = layout.isFull ? "You have as many terminals open as one person may" : button.dataset.title;
+  }
 }
 
-function show(title = "", sentence = "", { tone = "", label = "" } = {}) {
-  noticed = sentence && state === "open" ? 1 : 0;
-  strip.hidden = !title && !sentence;
-  strip.dataset.tone = tone;
-  strip.querySelector("b").textContent = title;
-  strip.querySelector("span").textContent = sentence;
-  again.hidden = !label;
-  again.textContent = label;
+function focus(id) {
+  const before = layout.tab;
+  layout.focus(id);
+  if (layout.tab === before) tell(); else draw();
+  search.moved();
+  if (!panes.get(id).element.contains(document.activeElement)) panes.get(id).focus();
 }
 
+function begin(id) {
+  const pane = grown(id, "");
+  draw();
+  pane.start();
+  focus(id);
+}
+
+function gone(id) {
+  panes.delete(id);
+  const next = layout.remove(id);
+  draw();
+  if (next) focus(next); else part("[data-act=another]").focus();
+}
+
+const unlessFull = (act) => () => isWatching || layout.isFull || act();
+const split = (way) => unlessFull(() => begin(current() ? layout.split(current().id, way) : layout.add()));
+const close = () => isWatching || current()?.close();
+const grow = (by) => () => { for (const pane of panes.values()) pane.screen.grow(by); };
 const ACTS = {
-  search: () => search.toggle(),
+  another: unlessFull(() => begin(layout.add())),
+  right: split("row"),
+  down: split("column"),
+  close,
+  before: () => current() && focus(layout.beside(-1)),
+  after: () => current() && focus(layout.beside(1)),
+  leave: () => tabs.focus(),
+  files: () => part("[data-files-toggle]").click(),
+  search: () => current() && search.toggle(),
   previous: () => search.previous(),
-  smaller: () => grow(-1),
-  larger: () => grow(1),
-  usual: () => grow(0),
+  smaller: grow(-1),
+  larger: grow(1),
+  usual: grow(0),
   full: () => part("[data-act=full]").setAttribute("aria-pressed", String(host.classList.toggle("full"))),
-  copy: () => terminal.hasSelection() && navigator.clipboard?.writeText(terminal.getSelection()),
-  again: () => { terminal.focus(); renew(); },
+  copy: () => current()?.copy(),
 };
 host.addEventListener("click", (event) => {
   const act = event.target.closest("[data-act]")?.dataset.act;
   if (!act) return;
   ACTS[act]();
-  if (act !== "search" && act !== "previous") terminal.focus();
+  if (["smaller", "larger", "full"].includes(act)) current()?.focus();
 });
-const SHORTCUTS = { "=": "larger", "+": "larger", "-": "smaller", 0: "usual" };
-const SHIFTED = { F: "search", C: "copy", Enter: "full" };
-terminal.attachCustomKeyEventHandler((event) => {
-  const held = event.ctrlKey || event.metaKey;
-  const act = held && !event.altKey ? (event.shiftKey ? (SHIFTED[event.key] ?? (event.key === "+" ? "larger" : "")) : SHORTCUTS[event.key]) : "";
-  if (!act) return true;
-  event.preventDefault();
-  if (event.type === "keydown") ACTS[act]();
-  return false;
-});
-// On a phone the keyboard covers the page without resizing it.
-visualViewport?.addEventListener("resize", () => document.documentElement.style.setProperty("--seen-height", `${visualViewport.height}px`));
-host.terminal = terminal; // What the screen shows, for the tests.
-wire.connect();
+followKeyboard();
+Object.defineProperty(host, "terminal", { get: () => current()?.terminal }); // What the screen shows, for the tests.
+
+permitStyles(host.nonce);
+await fontsReady();
+const asked = host.dataset.session; // one that was left behind, or is shown by another browser
+const here = layout.leaves.find((leaf) => leaf.session === asked);
+if (asked && here) layout.focus(here.pane);
+else if (asked && !layout.isFull) layout.add(asked);
+if (asked) history.replaceState(null, "", location.pathname);
+if (!layout.tabs.length) layout.add();
+for (const leaf of layout.leaves) grown(leaf.pane, leaf.session);
+draw();
+for (const pane of panes.values()) pane.start();
+current().focus();

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 
-from slurm.check import check_conf
+from slurm.checks.conf import check_conf
 from slurm.conf import parse, render
 
 LINES = 10_000

@@ -27,23 +27,31 @@ JOBS = 200
 # Room for the clusters that are created while all is measured.
 SPARE = 8
 FIELD, RECORD = "@field@", "@record@"
-# Sourced by a shim with the words of the command line in $@: `timeout ... env -i ... scontrol ...`.
-SCRIPT = """\
-PATH=/usr/bin:/bin
+# Sourced by a shim with the words of the command line in $@: `timeout ... env -i ... sh -c ...`. What the environment
+# says of PATH is left out, so that the commands below are found.
+ENTERED = """\
 for word; do
-  case $word in scontrol|squeue) break ;; esac
+  case $word in sh|scontrol|squeue) break ;; esac
   shift
 done
+PATH=@at@/bin:/usr/bin:/bin
+export PATH
+exec "$@"
+"""
+SCONTROL = """\
+#!/bin/sh
 case "$*" in
-  "scontrol -a -o show nodes") exec cat @at@/nodes ;;
-  "scontrol -a -o show partitions") exec cat @at@/partitions ;;
-  squeue*)
-    for format; do :; done
-    first=${format%%,*}
-    exec sed "s/@field@/${first#*:}/g;s/@record@/${format##*:}/g" @at@/queue ;;
+  "-a -o show nodes") exec cat @at@/nodes ;;
+  "-a -o show partitions") exec cat @at@/partitions ;;
 esac
-echo "not in the script: $*" >&2
+echo "not in the script: scontrol $*" >&2
 exit 1
+"""
+SQUEUE = """\
+#!/bin/sh
+for format; do :; done
+first=${format%%,*}
+exec sed "s/@field@/${first#*:}/g;s/@record@/${format##*:}/g" @at@/queue
 """
 
 
@@ -179,14 +187,18 @@ def give_answers(rig: Rig, root: Path, clusters: Sequence, workers: int) -> None
 def _write_answers(at: Path, workers: int) -> None:
     from tests.bench.setting import nodes_answer
 
-    at.mkdir(parents=True)
+    (at / "bin").mkdir(parents=True)
     nodes = f"slinky-[0-{workers - 1}]"
     (at / "nodes").write_bytes(nodes_answer(workers))
     (at / "partitions").write_text(
         f"PartitionName=all State=UP Nodes={nodes} Default=YES TotalCPUs={2 * workers} TotalNodes={workers}\n"
     )
     (at / "queue").write_bytes(queue_answer(JOBS, FIELD, RECORD))
-    (at / "enter").write_text(SCRIPT.replace("@at@", str(at)))
+    (at / "enter").write_text(ENTERED.replace("@at@", str(at)))
+    for name, script in (("scontrol", SCONTROL), ("squeue", SQUEUE)):
+        command = at / "bin" / name
+        command.write_text(script.replace("@at@", str(at)))
+        command.chmod(0o755)
 
 
 def environment() -> dict[str, str]:

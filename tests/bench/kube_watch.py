@@ -97,8 +97,10 @@ def _cost_lines(what: str, cost: Cost, clusters: Sequence[Any]) -> Iterator[str]
 
 def _polling(site: Any) -> tuple[int, int]:
     """Requests of one look at a cluster that reads the API itself, and how many objects it sees."""
+    from slurm.provisioners.slinky.scene import with_machines
+
     before = site.kube.requests.total()
-    scene = site.scene()
+    scene = with_machines(site.scene(), site.kube)
     asked = site.kube.requests.total() - before
     ones = (scene.controller_set, scene.accounting_set, scene.database_set, scene.rest_deployment)
     others = (scene.login_deployment, scene.running_conf, scene.note)

@@ -19,8 +19,11 @@ from clusters.models import Cluster
 from console import live
 from tests.seed import Seed, seed
 
-# What the browser itself says of a refused form (422, 409) and of a network that a test has cut.
-EXPECTED = re.compile(r"status of 4(22|09|04)|Status Error Code 4(22|09)|ERR_|WebSocket")
+# What the browser itself says of a refused form (422, 409), of a network that a test has cut, and of an answer that
+# nobody waits for any more: the page has gone on, or more was typed.
+EXPECTED = re.compile(
+    r"status of 4(22|09|04)|Status Error Code 4(22|09)|ERR_|WebSocket|htmx:(sendAbort|afterRequest), "
+)
 WIDE, PHONE = (1280, 800), (390, 844)
 
 

@@ -55,7 +55,7 @@ def test_deleting_says_what_it_costs_first(look: Look) -> None:
     page = look(PARTITIONS)
     page.get_by_role("link", name="Delete debug").click()
     dialog = page.get_by_role("dialog", name="Delete partition debug")
-    expect(dialog).to_contain_text("no job waits here alone")
+    expect(dialog.locator(".impact")).to_contain_text("no job")
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     page.get_by_role("link", name="Delete debug").click()

@@ -44,7 +44,7 @@ def test_a_scale_in_is_chosen_waits_in_the_open_and_is_cancelled(look: Look, con
     page = look(CLUSTER, size=size)
     shrink(page)
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_label("When its job has ended")).to_be_checked()
+    expect(dialog.get_by_label("When the jobs there have ended")).to_be_checked()
     dialog.get_by_role("button", name="Scale").click()
     page.wait_for_url(f"**{CHANGE}")
     assert rest(console, "Waits for 1 job on slinky-3.").force is False
@@ -57,7 +57,7 @@ def test_a_scale_in_is_chosen_waits_in_the_open_and_is_cancelled(look: Look, con
     expect(strip).to_contain_text("Waits for job 4131 on slinky-3 until")
     assert is_within(page)
     strip.get_by_role("link", name="Cancel").click()
-    expect(dialog).to_contain_text("to revision 2")
+    expect(dialog).to_contain_text("revision 2 is what the cluster is then")
     dialog.get_by_role("button", name="Cancel the change").click()
     page.wait_for_url(f"**{CHANGE}")
     expect(page.locator("#change-facts")).to_contain_text("Cancelled by")
@@ -90,10 +90,11 @@ def test_the_choice_to_end_jobs_is_kept_while_numbers_are_typed(look: Look) -> N
 
 
 @pytest.mark.parametrize(
-    ("button", "is_later"), [("When the jobs have ended", True), ("Now, ending 2 jobs", False)]
+    ("choice", "button", "is_later"),
+    [("When their jobs have ended", "Reboot when idle", True), ("Now", "Reboot now, ending 2 jobs", False)],
 )
 def test_a_reboot_waits_or_not_as_the_button_says(
-    look: Look, console: Console, monkeypatch, button: str, is_later: bool
+    look: Look, console: Console, monkeypatch, choice: str, button: str, is_later: bool
 ) -> None:
     asked = []
     monkeypatch.setattr(
@@ -101,6 +102,7 @@ def test_a_reboot_waits_or_not_as_the_button_says(
     )
     page = look(f"{CLUSTER}nodes/slinky-2/", name="ops")
     page.get_by_role("link", name="Reboot").click()
+    page.get_by_role("dialog").get_by_role("radio", name=re.compile(f"^{choice}")).check()
     page.get_by_role("dialog").get_by_role("button", name=button).click()
     expect(page.get_by_text("the reboot comes when" if is_later else "is being rebooted")).to_be_visible()
-    assert asked == [(["slinky-2"], is_later)]
+    assert asked == [(("slinky-2",), is_later)]

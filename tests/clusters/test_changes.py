@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 from django.db import connection
 
-from clusters import changes
-from clusters.changes import Busy, StaleBase
+from clusters import changes, opening
+from clusters.conflicts import Busy, StaleBase
 from clusters.lifecycle import Status
 from clusters.machine import ChangeStatus, Kind
 from clusters.models import Change, Cluster
-from clusters.spec import NodeGroup, Shape
+from clusters.spec import NodeGroup, Shape, to_json
 from console.errors import Conflict, ConsoleError, Forbidden, Missing, Rejected
 from console.models import Event, Membership
 from console.roles import Role
@@ -41,7 +41,7 @@ def test_a_proposal_is_enqueued_on_commit_only(
     cluster, cast, django_capture_on_commit_callbacks, monkeypatch
 ):
     sent = []
-    monkeypatch.setattr(changes.apply_change, "apply_async", lambda args, retry: sent.append(args))
+    monkeypatch.setattr(opening.apply_change, "apply_async", lambda args, retry: sent.append(args))
     with django_capture_on_commit_callbacks(execute=True):
         change = with_conf(cluster)(cast.ada)
         assert not sent
@@ -84,7 +84,7 @@ def test_only_a_running_cluster_is_edited(cluster, cast, status):
 
 def test_a_stale_base_carries_both_diffs(cluster, cast):
     spec = cluster.spec.with_slurm_conf("# theirs")
-    cluster.revision = cluster.revisions.create(number=2, spec=changes.specs.to_json(spec))
+    cluster.revision = cluster.revisions.create(number=2, spec=to_json(spec))
     cluster.save()
     with pytest.raises(StaleBase) as caught:
         with_conf(cluster, "# yours")(cast.ada)

@@ -5,12 +5,23 @@ from dataclasses import replace
 import pytest
 
 from clusters.diff import FieldChange, Op, diff, sentence
-from clusters.spec import CPU_GROUP, ClusterSpec, NodeGroup, PartitionSpec, Shape
+from clusters.spec import (
+    CPU_GROUP,
+    ClusterSpec,
+    Leaver,
+    LoginGroup,
+    Logins,
+    LoginUser,
+    NodeGroup,
+    PartitionSpec,
+    Shape,
+)
 from tests.clusters.keys import ED25519, OTHER_ED25519
 
 SHAPE = Shape("gpu-8x", 64, 512_000, 8, "h100")
 CPU = Shape("cpu-16", 16, 64_000)
 DEBUG = PartitionSpec("debug", "slinky-0", max_time_minutes=60)
+MO, LIN = LoginUser("mo", 20000, keys=(ED25519,)), LoginUser("lin", 20001)
 BASE = ClusterSpec(
     name="tiny",
     image="slurm-24-11",
@@ -30,6 +41,19 @@ def partition(**fields: object) -> ClusterSpec:
 
 
 CASES = {
+    "login users": (
+        BASE.with_logins(
+            Logins(on=True, account="research", users=(MO, LIN), groups=(LoginGroup("lab", 20002),))
+        ),
+        [
+            ("change", "logins.on", "no", "yes"),
+            ("add", "logins.account", "", "research"),
+            ("add", "logins.users[mo]", "", "20000"),
+            ("add", "logins.users[lin]", "", "20001"),
+            ("add", "logins.groups[lab]", "", "20002"),
+        ],
+        "Login users: on, Slurm account research, add mo, add lin, add group lab",
+    ),
     "nothing": (BASE, [], "Nothing changes"),
     "grow": (
         replace(BASE, groups=(NodeGroup("slinky", SHAPE, (0, 1, 2, 3, 4, 5)),)),
@@ -149,3 +173,20 @@ def test_a_long_sentence_is_cut_to_what_the_row_holds():
     many = tuple(FieldChange(Op.ADD, f"partitions[p{n}]", "", "ALL, no limit") for n in range(40))
     assert len(sentence(many)) == 200
     assert sentence(many).endswith("…")
+
+
+def test_what_becomes_of_a_login_user_is_said_by_name() -> None:
+    before = BASE.with_logins(Logins(on=True, users=(MO, LIN)))
+    fresh = replace(LIN, sudo=True, keys=(OTHER_ED25519,))
+    left = Leaver("mo", 20000, jobs="cancel", home="archive")
+    after = BASE.with_logins(Logins(on=True, users=(fresh,), leavers=(left,)))
+    changes = diff(before, after)
+    assert [(one.path, one.old, one.new) for one in changes] == [
+        ("logins.users[mo]", "20000", ""),
+        ("logins.users[lin].sudo", "no", "yes"),
+        ("logins.keys[lin: ben@desk]", "", "ben@desk"),
+        ("logins.leavers[mo]", "", "jobs cancelled, home archived"),
+    ]
+    assert sentence(changes) == (
+        "Login users: remove mo, lin sudo yes, add key ben@desk of lin, of mo jobs cancelled, home archived"
+    )

@@ -21,7 +21,7 @@ from django.db import connection
 from django.utils import timezone
 
 from clusters import changes
-from clusters.changes import Busy
+from clusters.conflicts import Busy
 from clusters.lifecycle import Status
 from clusters.machine import LIVE, ChangeStatus
 from clusters.models import Change, Cluster

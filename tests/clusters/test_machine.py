@@ -28,6 +28,10 @@ COMMON = {
     (S.CHECKING, O.PROBLEMS): (S.REJECTED, E.NOTHING),
     (S.CHECKING, O.LATE): (S.REJECTED, E.NOTHING),
     (S.CHECKING, O.CANCELLED): (S.REJECTED, E.NOTHING),
+    (S.CHECKING, O.GREW): (S.ASKING, E.HEAR),
+    (S.ASKING, O.PATIENT): (S.ASKING, E.HEAR),
+    (S.ASKING, O.CONFIRMED): (S.CHECKING, E.CHECK),
+    (S.ASKING, O.CANCELLED): (S.REJECTED, E.NOTHING),
     (S.APPLYING, O.APPLIED): (S.OBSERVING, E.OBSERVE),
     (S.APPLYING, O.UNSURE): (S.APPLYING, E.APPLY),
     (S.OBSERVING, O.GOOD): (S.COMMITTED, E.NOTHING),
@@ -49,19 +53,40 @@ END = {
     (S.APPLYING, O.UNSURE): (S.APPLYING, E.END),
     (S.APPLYING, O.GOOD): (S.COMMITTED, E.NOTHING),
 }
+RESTART = {
+    (S.PROPOSED, O.STARTED): (S.CHECKING, E.WEIGH),
+    (S.CHECKING, O.GOOD): (S.APPLYING, E.ROLL),
+    (S.CHECKING, O.LATE): (S.REJECTED, E.NOTHING),
+    (S.CHECKING, O.CANCELLED): (S.REJECTED, E.NOTHING),
+    (S.CHECKING, O.GREW): (S.ASKING, E.HEAR),
+    (S.ASKING, O.PATIENT): (S.ASKING, E.HEAR),
+    (S.ASKING, O.CONFIRMED): (S.CHECKING, E.WEIGH),
+    (S.ASKING, O.CANCELLED): (S.REJECTED, E.NOTHING),
+    (S.APPLYING, O.GOOD): (S.COMMITTED, E.NOTHING),
+    (S.APPLYING, O.WAITING): (S.APPLYING, E.ROLL),
+    (S.APPLYING, O.PATIENT): (S.APPLYING, E.ROLL),
+    (S.APPLYING, O.AGAIN): (S.APPLYING, E.ROLL),
+    (S.APPLYING, O.UNSURE): (S.APPLYING, E.ROLL),
+    (S.ROLLING_BACK, O.GOOD): (S.FAILED, E.NOTHING),
+    (S.ROLLING_BACK, O.UNSURE): (S.ROLLING_BACK, E.RELEASE),
+    (S.ROLLING_BACK, O.REFUSED): (S.STUCK, E.NOTHING),
+    (S.ROLLING_BACK, O.HOPELESS): (S.STUCK, E.NOTHING),
+    (S.ROLLING_BACK, O.LATE): (S.STUCK, E.NOTHING),
+}
 SETBACK = {
     K.CREATE: (S.FAILED, E.NOTHING),
     K.EDIT: (S.ROLLING_BACK, E.RESTORE),
     K.RECONFIGURE: (S.STUCK, E.NOTHING),
     K.TERMINATE: (S.STUCK, E.NOTHING),
     K.DELETE: (S.STUCK, E.NOTHING),
+    K.RESTART: (S.ROLLING_BACK, E.RELEASE),
 }
 
 
 def expected(kind: Kind, status: ChangeStatus, outcome: Outcome) -> tuple[ChangeStatus, Effect] | None:
     if status in (S.APPLYING, S.OBSERVING) and outcome in SETBACKS:
         return SETBACK[kind]
-    return (END if kind in ENDINGS else COMMON).get((status, outcome))
+    return (END if kind in ENDINGS else RESTART if kind is K.RESTART else COMMON).get((status, outcome))
 
 
 @pytest.mark.parametrize(("kind", "status", "outcome"), list(product(Kind, ChangeStatus, Outcome)))
@@ -79,6 +104,7 @@ def test_every_pair_moves_as_the_table_says_or_is_a_fault(kind, status, outcome)
     [
         (S.PROPOSED, E.CHECK),
         (S.CHECKING, E.CHECK),
+        (S.ASKING, E.HEAR),
         (S.APPLYING, E.APPLY),
         (S.OBSERVING, E.OBSERVE),
         (S.ROLLING_BACK, E.RESTORE),
@@ -87,6 +113,21 @@ def test_every_pair_moves_as_the_table_says_or_is_a_fault(kind, status, outcome)
 @pytest.mark.parametrize("kind", GOING)
 def test_a_left_change_resumes_with_the_effect_of_its_status(kind, status, effect):
     assert resume(kind, status).effect is effect
+
+
+@pytest.mark.parametrize("rested", [True, False])
+@pytest.mark.parametrize(
+    ("status", "effect"),
+    [
+        (S.PROPOSED, E.WEIGH),
+        (S.CHECKING, E.WEIGH),
+        (S.ASKING, E.HEAR),
+        (S.APPLYING, E.ROLL),
+        (S.ROLLING_BACK, E.RELEASE),
+    ],
+)
+def test_a_left_restart_resumes_with_the_effect_of_its_status(status, effect, rested):
+    assert resume(K.RESTART, status, rested=rested).effect is effect
 
 
 @pytest.mark.parametrize(
@@ -98,9 +139,16 @@ def test_a_rested_change_is_looked_at_and_not_written_again(kind, status, effect
 
 
 @pytest.mark.parametrize(("kind", "status"), list(product(Kind, ChangeStatus)))
-def test_only_a_live_edit_that_does_not_go_back_already_may_be_cancelled(kind, status):
-    answer = kind is K.EDIT and status in LIVE and status is not S.ROLLING_BACK
+def test_only_what_has_not_begun_or_a_live_edit_or_restart_that_does_not_end_already_may_be_cancelled(
+    kind, status
+):
+    is_unbegun = status in (S.SCHEDULED, S.ASKING)
+    answer = is_unbegun or (kind in (K.EDIT, K.RESTART) and status in LIVE and status is not S.ROLLING_BACK)
     assert may_cancel(kind, status) is answer
+
+
+def test_a_scheduled_change_is_not_live():
+    assert S.SCHEDULED not in LIVE and S.ASKING in LIVE
 
 
 @pytest.mark.parametrize("kind", sorted(ENDINGS))

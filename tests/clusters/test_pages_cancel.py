@@ -42,7 +42,7 @@ def test_who_may_not_change_the_cluster_reads_why(client, cast, change):
 
 def test_the_dialog_says_what_happens_and_cancels(client, cast, change):
     text = words(as_(client, cast.ada).get(DIALOG).content.decode())
-    assert "to revision 1" in text and WAITS in text
+    assert "revision 1 is what the cluster is then" in text and WAITS in text
     assert client.post(DIALOG).headers["Location"] == PAGE
     change.refresh_from_db()
     assert change.cancelled_by == cast.ada.user

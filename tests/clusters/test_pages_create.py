@@ -1,12 +1,14 @@
 """Creating from the form: the preview, problems at their fields, Clone; and scale, end and go-back dialogs."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from django.test import Client
 
 from clusters.lifecycle import Status
 from clusters.models import Cluster, Region
+from clusters.spec import to_json
 from tests.clusters.test_pages import CLUSTER, page, signed_in, words
 from tests.seed import KEY, Seed, seed
 
@@ -101,14 +103,16 @@ def test_operator_cannot_open_the_form(seeded: Seed) -> None:
 
 def test_scale_dialog_names_the_jobs_on_nodes_that_go(ada: Client) -> None:
     text = words(page(ada, f"{CLUSTER}scale/?slinky=3"))
-    assert "Removes slinky-3 4131 eval-sweep of lin" in text and "4127" not in text
-    assert "When its job has ended" in text and "1 job on it ends." in text
+    assert "Removes 1 node e2e_node_644 (slinky-3)" in text
+    assert "Waits for 4131 eval-sweep of lin" in text and "4127" not in text
+    assert "When the jobs there have ended" in text and "Now The jobs there end." in text
 
 
 def test_scale_dialog_offers_no_choice_where_nothing_runs(ada: Client, seeded: Seed) -> None:
     seeded.cluster.jobs.update(is_finished=True)
     text = words(page(ada, f"{CLUSTER}scale/?slinky=3"))
-    assert "Removes slinky-3 nothing runs there" in text and "Now" not in text
+    assert "Removes 1 node e2e_node_644 (slinky-3)" in text and "Ends no job" in text
+    assert "Waits for" not in text and "When the jobs there have ended" not in text
 
 
 @pytest.mark.parametrize(("typed", "force"), [("on", True), ("", False)])
@@ -122,7 +126,7 @@ def test_jobs_are_ended_only_where_that_was_chosen(
 
 def test_the_nodes_that_go_can_be_chosen(ada: Client, seeded: Seed) -> None:
     text = words(page(ada, f"{CLUSTER}scale/?slinky=3&leaving=slinky-2"))
-    assert "Removes slinky-2" in text and "slinky-3" not in text
+    assert "Removes 1 node e2e_node_701 (slinky-2)" in text and "slinky-3" not in text
     typed = {"slinky": "3", "cpu-workers": "2", "base": "2", "leaving": "slinky-2"}
     assert (
         ada.post(f"{CLUSTER}scale/", typed, headers=IN_DIALOG).headers["HX-Redirect"]
@@ -147,6 +151,14 @@ def test_nodes_that_cannot_be_meant_are_said_at_their_field(
     assert said in words(html) and seeded.cluster.changes.count() == 3
 
 
+def test_more_nodes_than_a_plan_has_are_said_at_the_field_of_the_group(ada: Client, seeded: Seed) -> None:
+    typed = {"slinky": "99", "cpu-workers": "2", "base": "2"}
+    answer = ada.post(f"{CLUSTER}scale/", typed, headers=IN_DIALOG)
+    field = answer.content.decode().partition('data-field="slinky"')[2].partition("data-field")[0]
+    assert answer.status_code == 422 and "at most 16 nodes" in field and 'value="99"' in field
+    assert answer.content.decode().count("at most 16 nodes") == 1
+
+
 def test_scaling_proposes_a_change_and_follows_it(ada: Client, seeded: Seed) -> None:
     typed = {"slinky": "5", "cpu-workers": "2", "base": "2"}
     response = ada.post(f"{CLUSTER}scale/", typed, headers=IN_DIALOG)
@@ -168,6 +180,7 @@ def test_terminating_needs_the_name_typed(ada: Client, seeded: Seed) -> None:
     assert "4127 train-70b" in words(page(ada, f"{CLUSTER}terminate/"))
     refused = ada.post(f"{CLUSTER}terminate/", {"name": "llama"}, headers=IN_DIALOG)
     assert refused.status_code == 422 and "That is not the name" in refused.content.decode()
+    assert 'value="llama"' in refused.content.decode()
     seeded.cluster.refresh_from_db()
     assert seeded.cluster.status == Status.RUNNING
     done = ada.post(f"{CLUSTER}terminate/", {"name": "llama-pretrain"}, headers=IN_DIALOG)
@@ -196,7 +209,9 @@ def test_rolling_back_shows_the_difference_and_proposes_it(ada: Client, seeded: 
 
 
 def test_reconfigure_states_its_impact_and_proposes(ada: Client, seeded: Seed) -> None:
-    assert "edits made by hand on the controller" in words(page(ada, f"{CLUSTER}reconfigure/"))
+    assert "files that were edited by hand. Such edits are overwritten." in words(
+        page(ada, f"{CLUSTER}reconfigure/")
+    )
     ada.post(f"{CLUSTER}reconfigure/")
     assert seeded.cluster.changes.get(number=4).kind == "reconfigure"
 
@@ -204,3 +219,53 @@ def test_reconfigure_states_its_impact_and_proposes(ada: Client, seeded: Seed) -
 @pytest.mark.parametrize("act", ["scale", "reconfigure", "terminate"])
 def test_viewer_cannot_open_an_act(seeded: Seed, act: str) -> None:
     page(signed_in(seeded, "vic"), f"{CLUSTER}{act}/", status=403)
+
+
+def test_scale_dialog_adds_a_group_that_is_not_there(ada: Client, seeded: Seed) -> None:
+    spec = seeded.cluster.spec
+    only_gpus = {**to_json(spec), "groups": [g for g in to_json(spec)["groups"] if g["name"] == "slinky"]}
+    seeded.cluster.revision.spec = only_gpus
+    seeded.cluster.revision.save()
+    html = page(ada, f"{CLUSTER}scale/")
+    assert 'name="plan-cpu-workers"' in html and "Nothing changes yet" in html
+    text = words(page(ada, f"{CLUSTER}scale/?cpu-workers=2&plan-cpu-workers=cpu-64"))
+    assert re.search(r"Adds 2 nodes .*cpu-workers-0.*cpu-workers-1", text), text
+    counts = {"slinky": len(spec.group("slinky").ordinals), "cpu-workers": 2}
+    base = seeded.cluster.revision.number
+    wrong = ada.post(f"{CLUSTER}scale/", {**counts, "base": base, "plan-cpu-workers": "h200-8x"})
+    assert "Select a valid choice" in words(wrong.content.decode())
+    ada.post(f"{CLUSTER}scale/", {**counts, "base": base, "plan-cpu-workers": "cpu-64"})
+    change = seeded.cluster.changes.first()
+    assert change.summary == "cpu-workers: added, 2 × cpu-64"
+    assert change.revision.parsed.group("cpu-workers").node_names == ("cpu-workers-0", "cpu-workers-1")
+
+
+def test_scale_to_zero_takes_the_group_and_its_partition_away(ada: Client, seeded: Seed) -> None:
+    text = words(page(ada, f"{CLUSTER}scale/?cpu-workers=0"))
+    assert "Takes away the partition cpu-workers" in text
+
+
+def test_clone_says_what_is_not_copied(ada: Client, seeded: Seed) -> None:
+    text = words(page(ada, f"{NEW}?from=llama-pretrain"))
+    queue = seeded.cluster.jobs.filter(is_finished=False).count()
+    for said in (
+        "What is not copied from llama-pretrain",
+        f"Its queue: {queue} jobs : jobs belong to its controller.",
+        "Job history, accounts, users, QOS and limits :",
+        "Host keys and addresses :",
+    ):
+        assert said in text
+    assert "What is not copied" not in page(ada, NEW)
+
+
+@pytest.mark.parametrize("status", [status for status in Status if status is not Status.DELETED])
+def test_a_clone_can_be_made_from_every_status_that_has_a_record(
+    ada: Client, seeded: Seed, status: Status
+) -> None:
+    Cluster.objects.filter(pk=seeded.cluster.pk).update(status=status)
+    told = ada.get("/api/v1/teams/research/clusters/llama-pretrain/clone").json()
+    assert {"what", "why", "instead"} == set(told["left_out"][0])
+    made = ada.post("/api/v1/teams/research/clusters", told["order"], content_type="application/json")
+    assert made.status_code == 201, made.json()
+    clone, original = Cluster.objects.get(slug="llama-pretrain-2").spec, seeded.cluster.spec
+    assert replace(clone, name=original.name) == original

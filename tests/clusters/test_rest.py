@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from clusters import changes, leases
+from clusters import answers, changes, leases, opening
 from clusters.machine import ChangeStatus
 from clusters.models import Change
 from clusters.observation import Judgement, Verdict
@@ -153,7 +153,7 @@ def test_a_cluster_whose_change_rests_is_still_revived(cluster, cast, carry):
 def test_a_cancelled_wait_goes_back(cluster, cast, carry):
     fake(cluster).script.judge = [patient()]
     change = carry(edit(cluster, cast))
-    changes.cancel(change, by=cast.ada)
+    answers.cancel(change, by=cast.ada)
     change = carry(change)
     assert (change.status, change.why) == (S.ROLLED_BACK, "Cancelled by ada.")
     assert change.cluster.revision.number == 1
@@ -165,7 +165,7 @@ def test_a_cancelled_wait_goes_back(cluster, cast, carry):
 def test_what_was_not_begun_is_cancelled_untouched(cluster, cast, carry, status):
     change = edit(cluster, cast)
     Change.objects.update(status=status)
-    changes.cancel(change, by=cast.ada)
+    answers.cancel(change, by=cast.ada)
     applied = applies(cluster)
     change = carry(change)
     assert (change.status, change.why, applied) == (S.REJECTED, "Cancelled by ada.", [])
@@ -176,7 +176,7 @@ def test_a_change_is_cancelled_while_a_worker_applies_it(cluster, cast, carry, h
 
     def meanwhile() -> None:
         fake(cluster).script.during_apply = lambda: None
-        changes.cancel(Change.objects.get(), by=cast.ada)
+        answers.cancel(Change.objects.get(), by=cast.ada)
 
     fake(cluster).script.during_apply = meanwhile
     assert carry(change).status == S.ROLLED_BACK
@@ -185,7 +185,7 @@ def test_a_change_is_cancelled_while_a_worker_applies_it(cluster, cast, carry, h
 def test_a_cancelled_change_whose_worker_died_goes_back(cluster, cast, carry, hand):
     change = edit(cluster, cast)
     leases.take(change.pk, hand.clock).write(status=S.APPLYING, deadline=hand.at + timedelta(seconds=EDIT_S))
-    changes.cancel(change, by=cast.ada)
+    answers.cancel(change, by=cast.ada)
     hand.turn(leases.LEASE_S + 1)
     assert carry(change).status == S.ROLLED_BACK
 
@@ -196,9 +196,9 @@ def test_a_cancellation_is_in_the_audit_trail_and_wakes_a_worker(
     fake(cluster).script.judge = [patient()]
     change = carry(edit(cluster, cast))
     called = []
-    monkeypatch.setattr(changes.apply_change, "apply_async", lambda args, **options: called.append(args))
+    monkeypatch.setattr(opening.apply_change, "apply_async", lambda args, **options: called.append(args))
     with django_capture_on_commit_callbacks(execute=True):
-        changes.cancel(change, by=cast.ada)
+        answers.cancel(change, by=cast.ada)
     event = Event.objects.get(verb="change.cancelled")
     assert (event.who, event.target) == ("ada", "change 1")
     assert called == [(change.pk,)]
@@ -206,9 +206,9 @@ def test_a_cancellation_is_in_the_audit_trail_and_wakes_a_worker(
 
 def test_a_change_is_cancelled_once(cluster, cast, hand):
     change = edit(cluster, cast)
-    changes.cancel(change, by=cast.ada)
+    answers.cancel(change, by=cast.ada)
     with pytest.raises(Conflict, match="being cancelled already"):
-        changes.cancel(change, by=cast.ada)
+        answers.cancel(change, by=cast.ada)
 
 
 @pytest.mark.parametrize("status", [S.COMMITTED, S.REJECTED, S.ROLLING_BACK, S.ROLLED_BACK, S.STUCK])
@@ -216,20 +216,20 @@ def test_what_is_over_or_goes_back_cannot_be_cancelled(cluster, cast, status):
     change = edit(cluster, cast)
     Change.objects.update(status=status)
     with pytest.raises(Conflict, match=status):
-        changes.cancel(change, by=cast.ada)
+        answers.cancel(change, by=cast.ada)
 
 
 def test_applying_again_what_should_be_cannot_be_cancelled(cluster, cast):
     change = changes.reconfigure(cluster, by=cast.ada)
     with pytest.raises(Conflict, match="nothing to go back to"):
-        changes.cancel(change, by=cast.ada)
+        answers.cancel(change, by=cast.ada)
 
 
 @pytest.mark.parametrize("who", ["ben", "mo", "cy"])
 def test_only_who_may_change_the_cluster_may_cancel(cluster, cast, who):
     change = edit(cluster, cast)
     with pytest.raises(Forbidden):
-        changes.cancel(change, by=getattr(cast, who))
+        answers.cancel(change, by=getattr(cast, who))
     change.refresh_from_db()
     assert change.cancelled_by is None
 

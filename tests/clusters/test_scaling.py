@@ -35,8 +35,8 @@ def with_ordinals(*ordinals: int) -> ClusterSpec:
     ],
 )
 def test_growth_fills_gaps_and_the_chosen_go_first(have, count, chosen, expected):
-    found = rescale(with_ordinals(*have), {"slinky": count}, chosen)
-    assert found.groups[0].ordinals == expected
+    found = rescale(with_ordinals(*have), {"slinky": count}, chosen).group("slinky")
+    assert (found.ordinals if found else ()) == expected
 
 
 def test_groups_that_are_not_named_stay():
@@ -46,11 +46,24 @@ def test_groups_that_are_not_named_stay():
     assert coming(less, SPEC) == ("cpu-workers-0",)
 
 
+def test_a_group_comes_with_its_first_node_and_goes_with_its_last():
+    cpu = SPEC.groups[1].shape
+    gpu_only = rescale(SPEC, {"cpu-workers": 0})
+    assert [group.name for group in gpu_only.groups] == ["slinky"]
+    assert rescale(gpu_only, {"cpu-workers": 2}, (), {"cpu-workers": cpu}) == SPEC
+    assert rescale(gpu_only, {"cpu-workers": 0}, (), {"cpu-workers": cpu}) == gpu_only
+    assert rescale(gpu_only, {"cpu-workers": 2}) == gpu_only
+
+    cpu_only = rescale(SPEC, {"slinky": 0})
+    found = rescale(cpu_only, {"slinky": 1}, (), {"slinky": SPEC.groups[0].shape})
+    assert [group.name for group in found.groups] == ["slinky", "cpu-workers"]
+
+
 @given(st.sets(st.integers(0, 20)), st.integers(0, 30))
 def test_a_group_gets_its_number_and_loses_or_gains_only(have, count):
     before = with_ordinals(*sorted(have))
     after = rescale(before, {"slinky": count})
-    assert len(after.groups[0].ordinals) == count
+    assert len(after.node_names) == count and len(after.groups) == (count > 0)
     assert not (coming(before, after) and leaving(before, after))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from clusters import changes
+from clusters import opening
 from clusters.machine import ChangeStatus
 from clusters.models import Change
 from tests.cast import fake, the_cast, the_region, tiny_cluster
@@ -81,7 +81,7 @@ def test_a_lost_message_only_costs_a_moment(tmp_path, monkeypatch):
     def away(*args: object, **kwargs: object) -> None:
         raise ConnectionError("Redis is away")
 
-    monkeypatch.setattr(changes.apply_change, "apply_async", away)
+    monkeypatch.setattr(opening.apply_change, "apply_async", away)
     change = edit(cluster, cast, "# lost")
     with worker(tmp_path):
         assert until(lambda: status(change) == S.COMMITTED, 60), said(change)

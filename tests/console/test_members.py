@@ -6,37 +6,15 @@ import pytest
 from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.db import connection
-from django.test import Client
 
 from console import live, members
 from console.errors import Conflict, ConsoleError, Forbidden, Rejected
 from console.models import Event, Membership, User
 from console.roles import Role
-from tests.cast import Cast, person, the_cast
+from tests.cast import Cast, the_cast
+from tests.console.people import PEOPLE, role_of, signed_in
 
-PEOPLE = "/t/research/members/"
 API = "/api/v1/teams/research/members"
-
-
-@pytest.fixture
-def cast(db: None) -> Cast:
-    return the_cast()
-
-
-@pytest.fixture
-def lin(cast: Cast) -> Membership:
-    """An admin."""
-    return Membership.objects.create(team=cast.team, user=person("lin"), role=Role.ADMIN)
-
-
-def signed_in(name: str) -> Client:
-    client = Client()
-    client.force_login(person(name))
-    return client
-
-
-def role_of(name: str) -> str | None:
-    return Membership.objects.filter(user__username=name).values_list("role", flat=True).first()
 
 
 def last_event() -> Event:
@@ -49,10 +27,8 @@ def test_viewer_sees_everybody_and_changes_nobody(cast: Cast) -> None:
     for name in ("ada", "ben", "mo", "cy"):
         assert f">{name}</span>" in html
     assert "Needs the role admin; you are viewer." in html
-    assert (
-        "members/role/?name=" not in html
-        and "hx-get" not in html.split('id="members"')[1].split("</table>")[0]
-    )
+    table = html.split('id="members"')[1].split("</table>")[0]
+    assert table.count("hx-get") == 1 and 'hx-get="/t/research/members/leaving/"' in table
 
 
 @pytest.mark.parametrize("name", ["cy", "mo", "ben"])
@@ -258,3 +234,108 @@ def test_refusal_of_an_unknown_account_is_recorded(lin: Membership) -> None:
     event = last_event()
     assert (event.target, event.outcome) == ("ab", "refused")
     assert event.detail["error"] == "There is no account called ab."
+
+
+@pytest.mark.parametrize("name", ["cy", "mo", "ben"])
+def test_everybody_may_leave(cast: Cast, name: str) -> None:
+    client = signed_in(name)
+    assert "members/leaving/" in client.get(PEOPLE).content.decode()
+    assert b"open pages and terminals" in client.get(f"{PEOPLE}leaving/").content
+    left = client.post(f"{PEOPLE}leaving/")
+    assert left.status_code == 302 and left.headers["Location"] == "/"
+    assert role_of(name) is None and client.get(PEOPLE).status_code == 404
+    event = Event.objects.get(verb="member.leave")
+    assert (event.verb, event.who, event.outcome) == ("member.leave", name, "done")
+
+
+def test_last_owner_does_not_leave_by_any_door(cast: Cast) -> None:
+    client = signed_in("ada")
+    assert "You cannot remove ada, the last owner of research." in client.get(PEOPLE).content.decode()
+    assert client.post(f"{PEOPLE}leaving/").status_code == 409
+    assert client.delete("/api/v1/teams/research/membership").status_code == 409
+    assert role_of("ada") == "owner"
+
+
+def test_owner_hands_over_and_becomes_admin(cast: Cast) -> None:
+    client = signed_in("ada")
+    assert b'value="ben"' in client.get(f"{PEOPLE}ownership/").content
+    assert client.post(f"{PEOPLE}ownership/", {"name": "ben"}).status_code == 302
+    assert (role_of("ada"), role_of("ben")) == ("admin", "owner")
+    event = last_event()
+    assert (event.verb, event.who, event.target) == ("team.handover", "ada", "ben")
+    assert client.post(f"{PEOPLE}ownership/", {"name": "ben"}).status_code == 403
+
+
+@pytest.mark.parametrize("name", ["dee", "ada", "gone", ""])
+def test_team_is_handed_to_a_member_who_can_sign_in(cast: Cast, name: str) -> None:
+    gone = User.objects.create(username="gone", is_active=False)
+    Membership.objects.create(team=cast.team, user=gone, role=Role.ADMIN)
+    assert signed_in("ada").post(f"{PEOPLE}ownership/", {"name": name}).status_code == 422
+    answer = signed_in("ada").put(
+        "/api/v1/teams/research/owner", {"name": name}, content_type="application/json"
+    )
+    assert answer.status_code in (400, 404, 409)
+    assert role_of("ada") == "owner"
+
+
+def test_admin_does_not_hand_over_what_is_not_theirs(lin: Membership) -> None:
+    assert signed_in("lin").post(f"{PEOPLE}ownership/", {"name": "lin"}).status_code == 403
+    with pytest.raises(Forbidden):
+        members.hand_over("lin", by=lin)
+    assert (role_of("ada"), role_of("lin")) == ("owner", "admin")
+
+
+def test_api_leaves_and_hands_over(lin: Membership) -> None:
+    client = signed_in("ada")
+    answer = client.put("/api/v1/teams/research/owner", {"name": "lin"}, content_type="application/json")
+    assert answer.status_code == 200 and answer.json()["role"] == "owner"
+    assert client.delete("/api/v1/teams/research/membership").status_code == 204
+    assert (role_of("ada"), role_of("lin")) == (None, "owner")
+
+
+def test_rail_switches_between_teams_of_somebody_in_several(cast: Cast) -> None:
+    assert 'class="qd-menu left switch' not in signed_in("cy").get(PEOPLE).content.decode()
+    other = the_cast("vision")
+    html = signed_in("cy").get(PEOPLE).content.decode().split('id="rail"')[1]
+    assert 'class="qd-menu left switch' in html and f'href="/t/{other.team.slug}/"' in html
+
+
+def test_refusal_says_which_role_is_needed_and_who_can_give_it(lin: Membership) -> None:
+    page = signed_in("ben").post(f"{PEOPLE}add/", {"name": "dee", "role": "owner"})
+    assert b"you need to be admin of research; you are operator." in page.content
+    assert b"ada (owner) or lin (admin) can give it to you." in page.content
+    Membership.objects.filter(user__username="ada").delete()
+    said = signed_in("lin").put(
+        "/api/v1/teams/research/owner", {"name": "lin"}, content_type="application/json"
+    )
+    assert said.status_code == 403 and said.json()["hint"] == "Platform staff can give it to you."
+
+
+def test_admin_links_slurm_users(lin: Membership) -> None:
+    client = signed_in("lin")
+    assert (
+        client.post(f"{PEOPLE}slurm-users/", {"member": "mo", "slurm_users": " mo  mo-ci mo"}).status_code
+        == 302
+    )
+    assert Membership.objects.get(user__username="mo").slurm_users == "mo mo-ci"
+    assert (last_event().verb, last_event().detail) == (
+        "member.slurm-users",
+        {"from": "none", "to": "mo mo-ci"},
+    )
+    assert "mo mo-ci" in client.get(PEOPLE).content.decode()
+    answer = client.put(f"{API}/mo/slurm-users", {"slurm_users": []}, content_type="application/json")
+    assert answer.status_code == 200 and answer.json()["slurm_users"] == []
+
+
+@pytest.mark.parametrize("name", ["root", "Mo", "a;b", "-x", "x" * 33])
+def test_what_is_no_ones_own_is_not_linked(lin: Membership, name: str) -> None:
+    answer = signed_in("lin").post(f"{PEOPLE}slurm-users/", {"member": "mo", "slurm_users": name})
+    assert answer.status_code == 422
+    assert Membership.objects.get(user__username="mo").slurm_users == ""
+
+
+def test_nobody_links_slurm_users_to_themselves_below_admin(cast: Cast) -> None:
+    assert (
+        signed_in("mo").post(f"{PEOPLE}slurm-users/", {"member": "mo", "slurm_users": "ada"}).status_code
+        == 403
+    )

@@ -2,24 +2,32 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import asyncssh
 import pytest
 from django.conf import settings
 
+from clusters import answers as answers_of_people
 from clusters import changes
 from clusters.access import Door
+from clusters.leases import Clock
 from clusters.lifecycle import Status
 from clusters.machine import ChangeStatus
 from clusters.models import Change, Cluster
 from clusters.run import run
-from clusters.spec import ClusterSpec
+from clusters.spec import ClusterSpec, Mount
 from clusters.watch import watch_once
+from console.errors import Conflict
 from slurm import restarts
 from slurm.authority import certificate
 from slurm.provisioners.sandbox.adapter import Sandbox
+from storage import tending, volumes
+from storage.kinds import Kind
+from storage.models import Offer
 from tests.cast import Cast, the_cast, the_region
 from tests.clusters.polling import until
 from tests.contracts.platforms import CPU, GPU, SPEC, SandboxPlatform
@@ -139,6 +147,39 @@ def test_what_slips_through_every_check_is_rolled_back_and_jobs_go_on(cluster, c
         assert job_state(cluster, job) == "RUNNING"
 
 
+def test_a_volume_is_mounted_under_running_jobs_and_outlives_the_cluster(cluster, cast):
+    Offer.objects.create(region=cluster.region, slug="standard", name="Standard", kind=Kind.SFS)
+    volume = volumes.create(cast.team, volumes.Wish("shared", "lab", "standard", 10), by=cast.ada)
+    tending.tend(volume)
+    files = Path(settings.VAR_DIR) / "volumes" / volume.key
+    platform, job = SandboxPlatform(cluster.provisioner), a_running_job(cluster)
+
+    shared = Mount(volume.key, "shared", "/shared")
+    change = edit(cluster, cast, LIFE.with_mounts((shared,)))
+    assert change.status == S.COMMITTED, said(change)
+    assert job_state(cluster, job) == "RUNNING"
+    platform.write("slinky-1", "/shared/x", "written")
+    assert platform.read("login", "/shared/x") == "written"
+
+    ask(cluster, "ln", "-s", "/etc", "/trick")
+    change = edit(fresh(cluster), cast, LIFE.with_mounts((replace(shared, path="/trick/x"),)))
+    assert change.status == S.REJECTED, said(change)
+    assert [problem["path"] for problem in change.problems] == ["mounts[0].path"]
+    with pytest.raises(Conflict, match="mounted by life"):
+        volumes.delete(volume, by=cast.ada)
+
+    for end in (changes.terminate, changes.delete):
+        assert carry(end(fresh(cluster), by=cast.ada)).status == S.COMMITTED
+        assert (files / "x").read_text() == "written"
+    tending.note_orphans()
+    volume.refresh_from_db()
+    assert volume.orphan_since
+    volumes.delete(volume, by=cast.ada)
+    volume.refresh_from_db()
+    tending.tend(volume)
+    assert not files.exists() and not cast.team.volumes.exists()
+
+
 def test_a_job_that_ended_with_the_cluster_is_queued_again(cluster):
     job = a_running_job(cluster)
     platform = SandboxPlatform(cluster.provisioner)
@@ -182,6 +223,60 @@ def test_each_restart_ends_what_its_dialog_says_and_nothing_else(cluster, cast):
     assert until(lambda: set(ask(cluster, "sinfo", "-h", "-N", "-o", "%T").split()) == {"idle"}, 30)
     assert back.is_open
     assert cluster.changes.count() == 1
+
+
+def test_workers_restart_one_after_the_other_each_when_its_jobs_have_ended(cluster, cast):
+    job = a_running_job(cluster, "-w", "slinky-1")
+    before = since_of(cluster)
+    change = changes.restart(cluster, LIFE.node_names, by=cast.ben, at_once=1, when_idle=True)
+
+    def goes_on(until_status: str) -> bool:
+        carry_watched(change)
+        # Never more than one of them is away.
+        assert len([word for word in sinfo(cluster) if word.strip("*") != "idle"]) <= 2
+        return change.status == until_status
+
+    assert until(lambda: goes_on("applying") and change.waits_for.endswith("on slinky-1 to end."), 60)
+    assert job_state(cluster, job) == "RUNNING" and change.waits_for.startswith("1 of 3 has restarted")
+    ask(cluster, "scancel", job)
+    assert until(lambda: goes_on(S.COMMITTED), 60), said(change)
+    assert all(since_of(cluster)[name] > before[name] for name in LIFE.node_names)
+    assert set(sinfo(cluster)) == {"idle"}
+
+
+def test_a_wait_for_jobs_is_cut_short_by_who_does_not_want_it(cluster, cast):
+    job = a_running_job(cluster, "-w", "slinky-1", "--no-requeue")
+    change = changes.restart(cluster, ["slinky-1", "slinky-0"], by=cast.ben, at_once=1, when_idle=True)
+
+    def is_over() -> bool:
+        carry_watched(change)
+        if change.rests and not change.force:
+            answers_of_people.force(change, by=cast.ben)
+        return change.status == S.COMMITTED
+
+    assert until(is_over, 60), said(change)
+    assert until(lambda: job_state(cluster, job) == "", 20)
+    assert until(lambda: set(sinfo(cluster)) == {"idle"}, 20)
+
+
+def carry_watched(change: Change) -> None:
+    """With the watcher at work meanwhile: it restarts nodes that nothing runs on."""
+
+    def sleep(seconds: float) -> None:
+        watch_once(fresh(change.cluster))
+        time.sleep(seconds)
+
+    sleep(0.1)
+    run(change.pk, clock=Clock(sleep=sleep))
+    change.refresh_from_db()
+
+
+def since_of(cluster: Cluster) -> dict[str, object]:
+    return {part.name: part.since for part in cluster.provisioner.observe().parts}
+
+
+def sinfo(cluster: Cluster) -> list[str]:
+    return ask(cluster, "sinfo", "-h", "-N", "-p", "all", "-o", "%T").split()
 
 
 def answers(cluster: Cluster) -> bool:

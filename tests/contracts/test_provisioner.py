@@ -51,6 +51,7 @@ def test_a_render_is_the_same_for_the_same_spec(platform: Platform):
 
 
 def test_applying_brings_every_node_and_part_up(platform: Platform):
+    platform.provisioner.terminate(lambda text: None)
     platform.apply(SPEC)
     platform.settle(SPEC)
     assert platform.said
@@ -177,6 +178,31 @@ def test_force_ends_the_jobs_of_a_node_that_goes(platform: Platform):
     platform.make()
 
 
+def test_a_wait_for_jobs_is_cut_short_by_force(platform: Platform):
+    platform.make()
+    job = platform.occupy("slinky-1")
+    platform.apply(SMALLER)
+    platform.wait_patiently(SMALLER)
+    platform.apply(SMALLER, force=True)
+    platform.settle(SMALLER)
+    assert platform.node("slinky-1") is None and not platform.runs(job)
+    platform.make()
+
+
+def test_a_node_that_waits_for_its_restart_is_restarted_at_once_when_asked_again(platform: Platform):
+    platform.make()
+    job = platform.occupy("slinky-0")
+    platform.provisioner.restart("slinky-0", lambda text: None, when_idle=True)
+    platform.provisioner.restart("slinky-0", lambda text: None)
+
+    def is_back() -> bool:
+        platform.provisioner.revive()
+        return platform.node("slinky-0").state.takes_jobs and not platform.runs(job)
+
+    assert until(is_back, 60), platform.node("slinky-0")
+    platform.settle(SPEC)
+
+
 def test_a_node_restarts_when_its_jobs_have_ended(platform: Platform):
     platform.make()
     job = platform.occupy("slinky-0")
@@ -197,6 +223,28 @@ def test_a_node_restarts_when_its_jobs_have_ended(platform: Platform):
     assert until(is_back, 60), platform.node("slinky-0")
     assert "restart" in said[-1]
     platform.settle(SPEC)
+
+
+def test_a_volume_is_at_its_path_on_every_machine_and_outlives_the_mount(platform: Platform):
+    platform.make()
+    mount = platform.a_volume()
+    mounted = SPEC.with_mounts((mount,))
+    assert platform.provisioner.judge(mounted).verdict is not Verdict.DONE
+    platform.make(mounted)
+    for node in SPEC.node_names:
+        platform.write(node, f"/shared/{node}", node)
+    machines = ("login", *SPEC.node_names)
+    seen = {
+        machine: [platform.read(machine, f"/shared/{node}") for node in SPEC.node_names]
+        for machine in machines
+    }
+    assert seen == dict.fromkeys(machines, list(SPEC.node_names))
+    platform.make()
+    assert {platform.read(machine, "/shared/slinky-0") for machine in machines} == {""}
+    elsewhere = replace(mount, path="/data/elsewhere", read_only=True)
+    platform.make(SPEC.with_mounts((elsewhere,)))
+    assert platform.read("login", "/data/elsewhere/slinky-0") == "slinky-0"
+    platform.make()
 
 
 def test_commands_run_beside_the_controller(platform: Platform):
@@ -248,11 +296,15 @@ def test_a_terminated_cluster_is_quiet_and_can_be_made_again(platform: Platform)
     platform.make()
 
 
-def test_a_destroyed_cluster_is_as_if_it_never_was(platform: Platform):
-    platform.make()
+def test_a_destroyed_cluster_is_as_if_it_never_was_but_for_its_volumes(platform: Platform):
+    mounted = SPEC.with_mounts((platform.a_volume(),))
+    platform.make(mounted)
+    platform.write("slinky-0", "/shared/kept", "kept")
     platform.provisioner.terminate(lambda text: None)
     for _ in range(2):
         platform.provisioner.destroy(lambda text: None)
     seen = platform.provisioner.observe()
     assert seen.nodes is None and not seen.parts
+    platform.make(mounted)
+    assert platform.read("login", "/shared/kept") == "kept"
     platform.make()

@@ -15,7 +15,6 @@ from tests.demo.tab import PageOf, Tab
 
 MOST_BYTES = 150_000
 SCHEMES = ("light", "dark")
-DEADLY = "SwitchType=switch/hpe_slingshot"
 EDITOR = "document.getElementById('conf').editor"
 Act = Callable[[Tab], None]
 
@@ -67,13 +66,11 @@ def bad_key(tab: Tab) -> None:
         f"{EDITOR}.focus(); {EDITOR}.gotoLine(rows.findIndex((row) => row.startsWith('# <<<')), 0); }}"
     )
     tab.page.keyboard.press("End")
-    tab.page.keyboard.insert_text(
-        "\nPriorityType=priority/multifactor\nPriorityWeightAge=1000\nMesageTimeout=45"
-    )
+    tab.page.keyboard.insert_text("\nPriorityType=priority/multifactor\nPriorityMaxAge=3-0\nMesageTimeout=45")
     tab.page.keyboard.press("Escape")
     tab.see("#conf-problems", "Did you mean MessageTimeout?")
     tab.page.evaluate(f"() => {{ {EDITOR}.focus(); {EDITOR}.navigateUp(1); }}")
-    tab.see("#conf-help", "PriorityWeightAge")
+    tab.see("#conf-help", "PriorityMaxAge")
     tab.page.locator("#conf-form footer").scroll_into_view_if_needed()
 
 
@@ -91,6 +88,11 @@ def partition(tab: Tab) -> None:
     tab.dialog.get_by_label("Nodes", exact=True).fill("slinky-[0-1]")
     tab.dialog.get_by_label("Longest job").fill("2h")
     expect(tab.dialog.locator("pre.line")).to_contain_text("PartitionName=debug")
+
+
+def mount(tab: Tab) -> None:
+    tab.page.get_by_role("link", name="Mount scratch").click()
+    expect(tab.dialog.locator("#mount-impact")).to_contain_text("at /scratch")
 
 
 def shell(tab: Tab) -> None:
@@ -112,9 +114,22 @@ def open_job(name: str) -> Act:
     return act
 
 
+def new_qos(tab: Tab) -> None:
+    tab.page.get_by_role("link", name="Add QOS").click()
+    tab.dialog.get_by_label("Name").fill("night")
+    tab.dialog.get_by_label("GPUs at once").fill("16")
+    tab.dialog.get_by_label("Longest job").fill("12:00:00")
+    tab.dialog.get_by_role("button", name="Preview").click()
+    expect(tab.dialog).to_contain_text("sacctmgr -i add qos night")
+
+
+def usage(tab: Tab) -> None:
+    expect(tab.page.locator("#usage-days tbody tr")).to_have_count(7)
+
+
 def rolled_back(tab: Tab) -> None:
     tab.page.locator("#changes tbody tr", has_text="rolled back").first.locator("[data-row-link]").click()
-    tab.see(".live-body", "hpe_slingshot")
+    tab.see(".live-body", "require_time_limit")
 
 
 SCREENS = (
@@ -136,6 +151,20 @@ SCREENS = (
     Screen("job-waiting", "jobs/", open_job("pretrain-moe")),
     Screen("submit", "jobs/new/"),
     Screen("team-jobs", "/t/research/jobs/"),
+    Screen("volumes", "/t/research/volumes/"),
+    Screen("cluster-volumes", "volumes/"),
+    Screen("mount", "volumes/", mount),
+    Screen("usage", "accounting/", usage),
+    Screen("accounts", "accounting/accounts/"),
+    Screen("account", "accounting/accounts/llm/"),
+    Screen("qos", "accounting/qos/"),
+    Screen("qos-new", "accounting/qos/", new_qos),
+    Screen("usage-phone", "accounting/", usage, size="phone"),
+    Screen("users", "users/"),
+    Screen("user-removal", "users/of/mo/removal/"),
+    Screen("scripts", "scripts/"),
+    Screen("script", "scripts/worker_prolog/"),
+    Screen("image", "image/"),
     Screen("terminal", "terminal/", shell),
     Screen("changes", "changes/"),
     Screen("change-rolled-back", "changes/", rolled_back),
@@ -151,12 +180,10 @@ SCREENS = (
 
 @pytest.fixture(scope="module")
 def life(console: DemoConsole) -> Iterator[None]:
-    """A node that is out and a change that was rolled back."""
+    """A node that is out, and a volume that nobody mounts yet, beside the demo's own change that was rolled back."""
     console.settle()
-    if not any(change["status"] == "rolled back" for change in console.get("/changes").body["results"]):
-        settings = console.get("/slurm-conf").body["settings"].rstrip()
-        console.run_unchecked(f"{settings}\n{DEADLY}\n")
-        until(lambda: console.get("").body["observed_problem"] == "", "it answers", within_s=30)
+    scratch = {"name": "scratch", "region": "local", "offer": "fast", "size_gib": 2000}
+    assert console.ask("POST", "teams/research/volumes", scratch).status in (201, 422)
     reason = "XID 79 on GPU 2: fell off the bus, twice in ten minutes"
     assert console.post("/actions/drain", {"nodes": ["slinky-3"], "reason": reason}, by="noor").status == 204
     until(lambda: console.node("slinky-3")["reason"], "the drain is seen")

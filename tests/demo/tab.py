@@ -124,7 +124,7 @@ class People:
 def sign_in(page: Page, name: str, password: str) -> None:
     page.get_by_label("Name").fill(name)
     page.get_by_label("Password").fill(password)
-    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
 
 
 PageOf = Callable[..., Tab]

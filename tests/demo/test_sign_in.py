@@ -23,7 +23,7 @@ def test_password_of_run_json_leads_to_the_page_that_was_asked_for(
     expect(tab.page).to_have_url(re.compile(r"/sign-in/\?next="))
     tab.expect_sound()
     sign_in(tab.page, "ada", "wrong")
-    tab.see("[role=alert]", "do not belong together")
+    tab.see("[role=alert].note", "do not belong together")
     expect(tab.page.get_by_label("Name")).to_have_value("ada")
     sign_in(tab.page, "ada", console.run["users"]["ada"]["password"])
     tab.page.wait_for_url("**/c/demo/nodes/")

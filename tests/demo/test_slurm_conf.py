@@ -47,11 +47,11 @@ def add(tab: Tab, line: str) -> None:
 def applied(console: DemoConsole, key: str) -> str:
     """What the running controller says of a key: asked in a job of the cluster."""
     number = console.submit(
-        f"#SBATCH --job-name=trial-ask --partition=cpu-workers --time=2 --output=/root/asked-{key}\n"
+        f"#SBATCH --job-name=trial-ask --partition=cpu-workers --time=2 --output=/shared/asked-{key}\n"
         f"scontrol show config | grep -i '^{key} '"
     )
     until(lambda: console.job(number).get("state") == "COMPLETED", "the job has asked", within_s=30)
-    [found] = console.var.glob(f"clusters/*/root/asked-{key}")
+    [found] = console.var.glob(f"volumes/*/asked-{key}")
     return found.read_text()
 
 

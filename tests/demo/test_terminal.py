@@ -50,7 +50,7 @@ def shell(page_of: PageOf, size: str) -> Iterator[Shell]:
 def test_slurm_s_commands_work_in_it(shell: Shell, console: DemoConsole) -> None:
     shell.run("clear; sinfo -h -o '%R %D' -p slinky")
     shell.see("^slinky 4$")
-    shell.run("sbatch -p cpu-workers -J trial-shell -t 5 --wrap 'echo $((6*7))'")
+    shell.run("cd /shared; sbatch -p cpu-workers -J trial-shell -t 5 --wrap 'echo $((6*7))'")
     number = int(shell.see(r"^Submitted batch job (\d+)")[1])
     until(lambda: console.job(number).get("state") == "COMPLETED", "the job is done", within_s=30)
     shell.run(f"cat slurm-{number}.out")

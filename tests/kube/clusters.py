@@ -7,7 +7,9 @@ import time
 from dataclasses import dataclass
 from functools import cached_property
 
+from clusters.platform import RegionRef
 from clusters.ref import ClusterRef
+from clusters.spec import Mount
 from slurm.kube.client import Kube
 from slurm.kube.kinds import NAMESPACE
 from slurm.kube.mirror import Mirror
@@ -15,7 +17,11 @@ from slurm.provisioners.sandbox.space import keeper_pid
 from slurm.provisioners.slinky.adapter import Slinky
 from slurm.provisioners.slinky.region_mirror import WANTED
 from slurm.provisioners.slinky.site import Site
-from tests.contracts.platforms import Platform
+from slurm.provisioners.slinky.volumes import SlinkyVolumes
+from storage.kinds import Kind
+from storage.models import new_key
+from storage.store import VolumeRef
+from tests.contracts.platforms import Platform, on_login
 from tests.kube.double.operator import Double
 
 TEAM = "research"
@@ -38,6 +44,18 @@ class RigSite(Site):
         made = Mirror(self.client, WANTED, lambda namespace: namespace == self.names.namespace)
         made.start()
         return made
+
+
+class RigVolumes(SlinkyVolumes):
+    """The volumes of a region that is the rig."""
+
+    def __init__(self, region: RegionRef, client: Kube) -> None:
+        super().__init__(region)
+        self.client = client
+
+    @property
+    def kube(self) -> Kube:
+        return self.client
 
 
 def slinky_on(kube: Kube, prefix: str, key: str = "ccontract0001", **config: object) -> Slinky:
@@ -69,6 +87,15 @@ class SlinkyPlatform(Platform):
     def __init__(self, provisioner: Slinky, double: Double) -> None:
         super().__init__(provisioner)
         self.double, self.site = double, provisioner.site
+
+    def a_volume(self) -> Mount:
+        ref = VolumeRef(new_key(), "shared", TEAM, Kind.SFS, 1)
+        volumes = RigVolumes(RegionRef("rig", self.site.ref.region), self.site.client)
+        volumes.keep(ref)
+        return Mount(ref.key, ref.name, "/shared")
+
+    def _on_login(self, script: str) -> str:
+        return on_login(self.double.room_home(self.site.names.namespace, self.site.names.base), script)
 
     def fall_over(self) -> None:
         home = self.double.room_home(self.site.names.namespace, self.site.names.base)

@@ -1,24 +1,34 @@
 """The console's own manifests: what they promise, and that an API server takes each of them as it is written."""
 
+import os
+import subprocess
+import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 import yaml
 
+from console.run.table import WEB_LIMITS
 from slurm.provisioners.slinky.permissions import cluster_role
 from slurm.provisioners.slinky.region import LoginBy, RegionSettings
+from slurm.terminal import reach
 from tests.kube.rig import things
 from tests.kube.rig.admin import Admin
 from tests.kube.rig.api import Refused, wait_until
+from tests.kube.rig.build import build_beside
+from tests.kube.rig.modules import KUSTOMIZE
 
 KUBERNETES = Path(__file__).resolve().parents[2] / "deploy" / "kubernetes"
 BASE, EXAMPLE = KUBERNETES / "base", KUBERNETES / "example"
+RECORDINGS = KUBERNETES / "recordings"
 PLURALS = {
     "Namespace": "/api/v1/namespaces",
     "ServiceAccount": "/api/v1/namespaces/{}/serviceaccounts",
     "ConfigMap": "/api/v1/namespaces/{}/configmaps",
     "Service": "/api/v1/namespaces/{}/services",
+    "PersistentVolumeClaim": "/api/v1/namespaces/{}/persistentvolumeclaims",
     "Deployment": "/apis/apps/v1/namespaces/{}/deployments",
     "Job": "/apis/batch/v1/namespaces/{}/jobs",
     "Ingress": "/apis/networking.k8s.io/v1/namespaces/{}/ingresses",
@@ -31,16 +41,22 @@ PLURALS = {
 WIDEST = RegionSettings(login_by=LoginBy.PORT_FORWARD)
 
 
-def objects(*folders: Path) -> Iterator[things.Thing]:
-    """What the folders' kustomizations name, in their order."""
-    for folder in folders:
-        listed = yaml.safe_load((folder / "kustomization.yaml").read_text())["resources"]
-        for name in (name for name in listed if name.endswith(".yaml")):
-            yield from yaml.safe_load_all((folder / name).read_text())
+@cache
+def made() -> tuple[things.Thing, ...]:
+    """What `kubectl apply -k` would apply: the example's settings, and the component for recordings."""
+    with tempfile.TemporaryDirectory() as folder:
+        up = os.path.relpath(KUBERNETES, folder)
+        mine = {"resources": [f"{up}/example"], "components": [f"{up}/recordings"]}
+        (Path(folder) / "kustomization.yaml").write_text(yaml.safe_dump(mine))
+        done = subprocess.run(
+            [build_beside(KUSTOMIZE), "build", folder], capture_output=True, text=True, check=False
+        )
+    assert done.returncode == 0, done.stderr
+    return tuple(yaml.safe_load_all(done.stdout))
 
 
 def of_kind(kind: str) -> list[things.Thing]:
-    return [one for one in objects(BASE, EXAMPLE) if one["kind"] == kind]
+    return [one for one in made() if one["kind"] == kind]
 
 
 def pod_specs() -> list[tuple[str, things.Thing]]:
@@ -81,13 +97,13 @@ def apply(kubernetes: Admin, thing: things.Thing) -> None:
 @pytest.fixture
 def applied(kubernetes: Admin, namespace: str) -> Iterator[str]:
     """Everything by server-side apply, each field known to the API server. Returns the namespace."""
-    made = [moved(thing, namespace) for thing in objects(BASE, EXAMPLE)]
+    here = [moved(thing, namespace) for thing in made()]
     try:
-        for thing in made:
+        for thing in here:
             apply(kubernetes, thing)
         yield namespace
     finally:
-        for thing in made:
+        for thing in here:
             if thing["kind"].startswith("ClusterRole"):
                 kubernetes.api.delete(path_of(thing))
 
@@ -117,7 +133,7 @@ def test_a_field_that_nobody_knows_would_be_refused(kubernetes: Admin, namespace
 
 
 def test_kustomizations_name_every_file_there_is() -> None:
-    for folder in (BASE, EXAMPLE):
+    for folder in (BASE, EXAMPLE, RECORDINGS):
         listed = yaml.safe_load((folder / "kustomization.yaml").read_text())["resources"]
         files = {path.name for path in folder.glob("*.yaml")} - {"kustomization.yaml"}
         assert {name for name in listed if name.endswith(".yaml")} == files
@@ -133,7 +149,11 @@ def test_no_secret_is_among_them_and_each_process_gets_its_own_by_reference() ->
     assert not of_kind("Secret")
     for name, pod in pod_specs():
         for container in containers(pod):
-            known = {one["name"]: one["valueFrom"]["secretKeyRef"]["name"] for one in container["env"]}
+            sources = {one["name"]: one["valueFrom"] for one in container["env"]}
+            known = {
+                name: one["secretKeyRef"]["name"] for name, one in sources.items() if "secretKeyRef" in one
+            }
+            assert all("secretKeyRef" in one or "fieldRef" in one for one in sources.values())
             assert known == {"DATABASE_URL": "quarterdeck", "REDIS_URL": "quarterdeck"}, name
         (keys,) = [volume["secret"] for volume in pod["volumes"] if "secret" in volume]
         assert [item["path"] for item in keys["items"]] == ["secret_key", "sealing_keys"]
@@ -153,13 +173,24 @@ def test_nothing_runs_as_root_or_writes_outside_its_volumes() -> None:
 
 def test_token_is_mounted_where_regions_are_spoken_to_alone() -> None:
     mounted = {name for name, pod in pod_specs() if pod["automountServiceAccountToken"]}
-    assert mounted == {"quarterdeck-web", "quarterdeck-worker", "quarterdeck-watch"}
+    assert mounted == {"quarterdeck-web", "quarterdeck-terminals", "quarterdeck-worker", "quarterdeck-watch"}
 
 
-def test_web_server_and_terminals_share_a_pod_since_they_speak_over_a_socket_in_it() -> None:
-    (web,) = [one for one in of_kind("Deployment") if one["metadata"]["name"] == "quarterdeck-web"]
-    assert web["spec"]["replicas"] == 1 and web["spec"]["strategy"]["type"] == "Recreate"
-    assert [one["name"] for one in web["spec"]["template"]["spec"]["containers"]] == ["web", "terminals"]
+def test_terminals_listen_at_their_pods_address_where_pages_alone_may_come() -> None:
+    (pod,) = [pod for name, pod in pod_specs() if name == "quarterdeck-terminals"]
+    (container,) = pod["containers"]
+    (listen,) = [word.removeprefix("--listen=") for word in container["command"] if "--listen" in word]
+    address = f"tls:{listen.replace('$(POD_IP)', '10.0.0.7')}"
+    reach.check(address)
+    ports = [one["containerPort"] for one in container["ports"]]
+    assert [f"tls:10.0.0.7:{port}" for port in ports] == [address, reach.beside(address)]
+    policies = {one["metadata"]["name"]: one["spec"] for one in of_kind("NetworkPolicy")}
+    (entry,) = policies["quarterdeck-terminals-in"]["ingress"]
+    (allowed,) = entry["ports"]
+    assert [allowed["port"], allowed["endPort"]] == ports
+    (pages,) = entry["from"]
+    assert pages["podSelector"]["matchLabels"] == {"app.kubernetes.io/component": "web"}
+    assert any(rule["ports"] == [allowed] and "to" in rule for rule in policies["quarterdeck-out"]["egress"])
 
 
 def test_probes_ask_for_a_page_that_is_there_by_a_name_that_is_allowed() -> None:
@@ -174,6 +205,28 @@ def test_probes_ask_for_a_page_that_is_there_by_a_name_that_is_allowed() -> None
     assert {probe["path"] for probe in probes} == {"/healthz"} and len(probes) == 3
     hosts = {header["value"] for probe in probes for header in probe["httpHeaders"]}
     assert hosts <= set(settings["data"]["QUARTERDECK_HOSTS"].split(","))
+
+
+def test_recordings_are_one_volume_for_all_who_touch_them() -> None:
+    (settings,) = of_kind("ConfigMap")
+    (claim,) = of_kind("PersistentVolumeClaim")
+    where = settings["data"]["QUARTERDECK_TERMINAL_RECORDINGS"]
+    assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
+    mounting = set()
+    for one in of_kind("Deployment"):
+        pod = one["spec"]["template"]["spec"]
+        for volume in pod.get("volumes", ()):
+            if volume.get("persistentVolumeClaim", {}).get("claimName") == claim["metadata"]["name"]:
+                (mount,) = [m for m in pod["containers"][0]["volumeMounts"] if m["name"] == volume["name"]]
+                assert mount["mountPath"] == where and not mount.get("readOnly")
+                mounting.add(one["metadata"]["labels"]["app.kubernetes.io/component"])
+    assert mounting == {"web", "worker", "terminals"}
+
+
+def test_web_is_started_with_its_limits() -> None:
+    (pod,) = [pod for name, pod in pod_specs() if name == "quarterdeck-web"]
+    (container,) = pod["containers"]
+    assert set(WEB_LIMITS) <= set(container["command"])
 
 
 def test_commands_are_programs_of_this_project() -> None:

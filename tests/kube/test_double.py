@@ -30,7 +30,7 @@ SCALE_IN = "slurm-operator: Pod ({}/{}) is pending termination for scale-in"
 def rested(world: World) -> Iterator[None]:
     """Whatever a test did: three idle workers again."""
     yield
-    world.slurm("scancel", "-u", "root")
+    world.until("jobs are cancelled", lambda: world.can("scancel", "-u", "root"))
     world.scale(3)
     world.until("three idle workers", world.is_rested)
 

@@ -14,6 +14,7 @@ from console.errors import Unavailable
 from slurm.executors.pod import PodExecutor
 from slurm.kube.client import Kube
 from slurm.kube.kinds import CLAIM, CONFIG_MAP, CONTROLLER, LOGIN_SET, NODE_SET, POD, SECRET, SERVICE
+from tests.contracts.platforms import on_login
 from tests.kube.double.choice import is_ready
 from tests.kube.double.demo import EXTRA_CONF, demo, thing
 from tests.kube.double.operator import Double
@@ -59,10 +60,12 @@ def test_the_pod_shows_the_file_that_the_operator_wrote(executor: PodExecutor, w
 
 
 def test_jobs_are_submitted_through_the_pod(executor: PodExecutor, world: World) -> None:
-    done = executor.run(["sbatch", "--parsable", "-t1", "-o", "/tmp/%j.out"], stdin=b"#!/bin/sh\nhostname\n")
+    done = executor.run(
+        ["sbatch", "--parsable", "-t1", "-o", "/var/tmp/%j.out"], stdin=b"#!/bin/sh\nhostname\n"
+    )
     job = done.stdout.decode().strip()
     world.until("it is done", lambda: world.job_state(job) == "COMPLETED")
-    assert executor.run(["cat", f"/tmp/{job}.out"]).stdout.startswith(b"slinky-")
+    assert executor.run(["cat", f"/var/tmp/{job}.out"]).stdout.startswith(b"slinky-")
 
 
 def test_a_pod_of_somebodys_own_runs_slurms_programs_but_no_cluster(kube: Kube, world: World) -> None:
@@ -167,7 +170,9 @@ def test_a_claim_is_the_same_directory_for_workers_and_login(world: World) -> No
     world.until("the workers are new", lambda: all(mounts_of(pod) for pod in world.pods("worker")), 120.0)
     world.until("all are idle", world.is_rested)
     world.slurm("srun", "-t1", "sh", "-c", "echo here > /data/shared/mark")
-    assert world.slurm("cat", "/data/shared/mark") == "here"
+    home = world.double.room_home(world.namespace, world.name)
+    world.until("the login node is new", lambda: all(mounts_of(pod) for pod in world.pods("login")))
+    world.until("it is there", lambda: on_login(home, "cat /data/shared/mark") == "here\n")
 
 
 def mounts_of(pod: object) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from clusters import changes
+from clusters import answers, changes
 from clusters.lifecycle import Status
 from clusters.machine import ChangeStatus
 from clusters.models import Cluster, Image
@@ -110,7 +110,7 @@ def test_a_scale_in_waits_for_jobs_for_as_long_as_they_take_and_can_be_given_up(
     assert change.status == S.OBSERVING and change.rests, said(change)
     assert job in change.waits_for
 
-    changes.cancel(change, by=cast.ada)
+    answers.cancel(change, by=cast.ada)
     change = carry(change)
     assert change.status == S.ROLLED_BACK, said(change)
     assert job_state(cluster, job) == "RUNNING"

@@ -94,6 +94,16 @@ class TestCommands:
         for expected in ("('TZ', 'UTC')", "('SLURM_BITSTR_LEN', '0')", "('SLURM_CONF', '/x')", "C.UTF-8"):
             assert expected in text
 
+    def test_several_are_run_through_one_connection(self, executor):
+        show = python("import os, sys; print(sys.argv[1:], os.environ['TZ']); print('no', file=sys.stderr)")
+        before = executor.kube.requests.total()
+        first, second = executor.run_each([[*show, "a b", ""], ["false"]], timeout_s=20)
+        assert executor.kube.requests.total() == before + 1
+        assert (first.code, first.stdout, first.stderr) == (0, b"['a b', ''] UTC\n", "no\n")
+        assert (second.code, second.stdout) == (1, b"")
+        with pytest.raises(Unavailable, match="sleep did not answer within 0.5 s"):
+            executor.run_each([["true"], ["sleep", "60"]], timeout_s=0.5)
+
     def test_words_are_passed_as_they_are(self, executor):
         words = ["a b", "$(touch /tmp/x)", "'", '"', "", "*", "&c=d", "ä\n"]
         for stdin in (b"", b"x"):

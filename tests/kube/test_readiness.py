@@ -223,7 +223,9 @@ def test_many_machines_and_pods_of_others_are_counted_in_time(region: Region, ri
             assert _free(found["gpus"]) - _free(before) == NODES * 8 - PODS
         finally:
             list(pool.map(lambda name: kube.delete(NODE, name), names))
-            kube.delete(NAMESPACE, namespace)  # its controller and the pods' collector take their time for the rest
+            kube.delete(
+                NAMESPACE, namespace
+            )  # its controller and the pods' collector take their time for the rest
 
 
 def _free(finding: Finding) -> int:

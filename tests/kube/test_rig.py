@@ -126,6 +126,12 @@ class TestBreaking:
                 caller.recv(1)
         assert rig.api.is_ready()
 
+    def test_a_scheduler_that_ends_is_started_again(self, rig: Rig, namespace: str) -> None:
+        for name in ("before", "after"):
+            assert run_pod(rig, namespace, pod(name))["spec"]["nodeName"]
+            rig.kill_scheduler()
+        rig.check()
+
     def test_history_is_gone_after_a_compaction(self, rig: Rig, namespace: str) -> None:
         path = f"{things.NAMESPACES}/{namespace}/configmaps"
         for name in ("a", "b", "c"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from clusters.provisioner import ClusterRef, Completed
 from console.errors import Unavailable
-from slurm.job_usage import COLUMNS
+from slurm.jobs.usage import COLUMNS
 
 SCRIPT = "#!/bin/bash\n#SBATCH --job-name=train-70b\nsrun python train.py --steps 20000\n"
 DETAIL = {
@@ -75,6 +75,9 @@ class FakeExecutor:
     asked: list[list[str]] = field(default_factory=list)
     sent: bytes = b""
 
+    def run_each(self, commands: Sequence[Sequence[str]], *, timeout_s: float = 4.0) -> tuple[Completed, ...]:
+        return tuple(self.run(command, timeout_s=timeout_s) for command in commands)
+
     def run(self, argv: Sequence[str], *, timeout_s: float = 4.0, stdin: bytes = b"") -> Completed:
         self.asked.append(list(argv))
         self.sent = stdin
@@ -119,5 +122,8 @@ class FakeProvisioner:
     def __init__(self, ref: ClusterRef) -> None:
         self.ref = ref
 
-    def executor(self) -> FakeExecutor:
+    def executor(self, login: str = "") -> FakeExecutor:
         return type(self).hands
+
+    def login_executor(self) -> FakeExecutor:
+        return self.executor()

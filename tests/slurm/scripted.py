@@ -18,6 +18,9 @@ class Scripted:
         self.answers = answers
         self.asked: list[list[str]] = []
 
+    def run_each(self, commands: Sequence[Sequence[str]], *, timeout_s: float = 4.0) -> tuple[Completed, ...]:
+        return tuple(self.run(command, timeout_s=timeout_s) for command in commands)
+
     def run(self, argv: Sequence[str], *, timeout_s: float = 4.0, stdin: bytes = b"") -> Completed:
         self.asked.append(list(argv))
         answer = next(found for words, found in self.answers.items() if " ".join(argv).startswith(words))

@@ -6,8 +6,8 @@ complete file. The few that only a daemon can judge are listed with who judges t
 
 import pytest
 
-from slurm.check import check_conf
-from slurm.check_partition import check_partition
+from slurm.checks.conf import check_conf
+from slurm.checks.partition import check_partition
 
 WHOLE = """ClusterName=sandbox
 SlurmctldHost=here(127.0.0.1)

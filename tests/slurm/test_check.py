@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console.errors import Problem
-from slurm.check import MAX_PROBLEMS, check_conf
+from slurm.checks.conf import MAX_PROBLEMS, check_conf
 from slurm.parameters import VERSIONS, Kind, Owner, for_version
 
 DATA = Path(__file__).parents[1] / "data" / "slurm"
@@ -99,6 +99,7 @@ def test_a_mistake_is_named_with_what_to_do(text: str, words: str, hint: str) ->
         ("SchedulerTimeSlice=60", "SchedulerTimeSlice does nothing without PreemptMode=GANG"),
         ("DefMemPerCPU=100\nDefMemPerNode=1000", "DefMemPerCPU is ignored beside DefMemPerNode"),
         ("MaxArraySize=100001", "so such an array never fits"),
+        ("ReturnToService=0", "may leave a worker down after its restart"),
         ("UnkillableStepTimeout=20", "less than five times MessageTimeout"),
         ("SlurmctldParameters=enable_configless", "partly the platform's"),
         ("AccountingStorageTRES=gres/gpu", "partly the platform's"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from slurm.check_partition import RESERVED_NAMES, check_partition, check_partitions, field_path
+from slurm.checks.partition import RESERVED_NAMES, check_partition, check_partitions, field_path
 
 NODES = tuple(f"slinky-{number}" for number in range(8)) + ("cpu-workers-0", "cpu-workers-1")
 GOOD = {"PartitionName": "px", "Nodes": "slinky-[0-3,7]"}

@@ -1,11 +1,10 @@
 """The Slurm configuration page without a browser: who may do what, what is checked, and that no text is lost."""
 
 import json
+from time import process_time
 
 import pytest
-from django.http import HttpResponse
 from django.test import Client
-from django.urls import reverse
 
 from clusters.changes import propose
 from clusters.lifecycle import Status
@@ -13,9 +12,9 @@ from clusters.machine import ChangeStatus
 from clusters.models import Change, Cluster
 from clusters.spec import PartitionSpec
 from console.errors import Problem
-from console.models import Membership
 from slurm.configuration import read
 from tests.cast import Cast, fake, the_cast, tiny_cluster, tiny_spec
+from tests.slurm.pages import at, signed_in, text_of
 
 pytestmark = pytest.mark.django_db
 MINE = "# ours\nKillWait=30\n"
@@ -37,20 +36,6 @@ def client(cast: Cast) -> Client:
     return signed_in(cast.ada)
 
 
-def signed_in(membership: Membership) -> Client:
-    client = Client()
-    client.force_login(membership.user)
-    return client
-
-
-def at(cluster: Cluster, name: str, *args: object) -> str:
-    return reverse(name, args=(cluster.team.slug, cluster.slug, *args))
-
-
-def text_of(response: HttpResponse) -> str:
-    return " ".join(response.content.decode().split())
-
-
 def sent(cluster: Cluster, settings: str, base: int = 1) -> dict[str, object]:
     return {"text": read(cluster).with_settings(settings), "base": base}
 
@@ -70,7 +55,7 @@ def test_who_may_not_change_it_reads_it_and_learns_why(cluster: Cluster, cast: C
     client = signed_in(getattr(cast, who))
     page = text_of(client.get(at(cluster, "slurm-conf")))
     assert "KillWait=30" in page and "Needs the role admin" in page and "readonly" in page
-    assert "Review and apply" not in page
+    assert 'id="conf-review"' not in page and "Review and apply</button>" in page
     for name in ("slurm-conf-check", "slurm-conf-review", "slurm-conf-apply"):
         assert client.post(at(cluster, name), sent(cluster, MINE)).status_code == 403
 
@@ -85,7 +70,7 @@ def test_a_stranger_finds_nothing(cluster: Cluster, cast: Cast) -> None:
 def test_a_terminated_cluster_is_read_only_with_the_reason(cluster: Cluster, client: Client) -> None:
     cluster.enter(Status.TERMINATED)
     page = text_of(client.get(at(cluster, "slurm-conf")))
-    assert "cannot be changed; it must be Running" in page and "Review and apply" not in page
+    assert "cannot be changed; it must be Running" in page and 'id="conf-review"' not in page
 
 
 def test_drift_is_shown_beside_the_revision(cluster: Cluster, client: Client) -> None:
@@ -130,6 +115,17 @@ def test_check_says_what_is_wrong_and_what_changed(cluster: Cluster, client: Cli
         ("add", line, "", line - 1),
     ]
     assert "KillWait=30" in answer["diff"]
+
+
+@pytest.mark.parametrize(("text", "why"), [("\n" * 500_000, "At most 20000 lines"), ("#" * 2_000_000, "KiB")])
+def test_what_no_file_can_hold_is_refused_before_it_is_read(
+    cluster: Cluster, client: Client, text: str, why: str
+) -> None:
+    began = process_time()
+    answer = client.post(at(cluster, "slurm-conf-check"), {"text": text, "base": "1"}).json()
+    assert why in answer["problems"][0]["message"] and answer["refused"] and answer["lines"] == []
+    assert client.post(at(cluster, "slurm-conf-apply"), {"text": text, "base": "1"}).status_code == 422
+    assert process_time() - began < 6 and not cluster.changes.exists()
 
 
 def test_check_touches_nothing_and_asks_no_daemon(cluster: Cluster, client: Client) -> None:

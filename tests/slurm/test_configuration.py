@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from clusters.access import Door
-from clusters.changes import StaleBase, propose
+from clusters.changes import propose
+from clusters.conflicts import StaleBase
 from clusters.models import Cluster
 from clusters.spec import PartitionSpec
 from console.errors import Conflict, Forbidden, Problem, Rejected, Unavailable

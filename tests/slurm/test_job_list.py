@@ -11,8 +11,8 @@ from clusters.models import Cluster
 from console.errors import Missing
 from console.models import User
 from console.roles import Role
-from slurm.job_query import SORTS, parse
-from slurm.jobs import array_of, job_counts, job_list, job_named, same_number, team_job_list
+from slurm.jobs.query import SORTS, parse
+from slurm.jobs.reading import array_of, job_counts, job_list, job_named, same_number, team_job_list
 from slurm.models import Job, Submission
 from tests.slurm.job_rows import make_cluster, make_job, make_member, make_queue
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurm.host_pattern import holds
-from slurm.job_query import FIELDS, MAX_TERMS, MAX_TEXT, Bound, Match, parse
+from slurm.jobs.query import FIELDS, MAX_TERMS, MAX_TEXT, Bound, Match, parse
 
 READ = [
     ("user:lin", Match("user", ("lin",))),

@@ -3,8 +3,8 @@
 import pytest
 
 from console.errors import Unavailable
-from slurm.job_facts import expanded
-from slurm.job_usage import cpu_seconds, decode_usage, usage_of
+from slurm.jobs.facts import expanded
+from slurm.jobs.usage import cpu_seconds, decode_usage, usage_of
 from tests.slurm.fake_slurm import FakeExecutor
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from console.errors import Rejected
-from slurm.jobid import argument, key_of, number, valid, waits_in
+from slurm.jobs.ids import argument, key_of, number, valid, waits_in
 
 
 @pytest.mark.parametrize("job_id", ["12", "12_3", "12+1", "12_[4-9%2]", "12_[1,3,5-9:2%1]"])

@@ -1,17 +1,13 @@
 """The pages of jobs in a real browser: filtering, picking, cancelling, submitting, rows that change in place."""
 
-import os
 import re
 import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 import pytest
-from django.conf import settings as django_settings
-from django.db import connection
 from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
@@ -21,8 +17,7 @@ from console.models import User
 from console.roles import Role
 from slurm.models import Job, Submission
 from tests.slurm.job_rows import make_cluster, make_job, make_member, make_queue
-from tests.slurm.terminal.conftest import Console, session_of
-from tests.slurm.terminal.sshd import free_port
+from tests.slurm.terminal.conftest import Console, console_in, session_of
 
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / "static/vendor/axe/axe.min.js"
@@ -32,18 +27,7 @@ WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 @pytest.fixture(scope="module")
 def web(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
     """The web process on the tests' database."""
-    scratch = tmp_path_factory.mktemp("web")
-    address = urlsplit(django_settings.DATABASE_URL)._replace(path=f"/{connection.settings_dict['NAME']}")
-    environment = {
-        **os.environ,
-        "DATABASE_URL": urlunsplit(address),
-        "REDIS_URL": django_settings.REDIS_URL,
-        "SECRET_KEY": django_settings.SECRET_KEY,
-        "SEALING_KEYS": "\n".join(django_settings.SEALING_KEYS),
-        "QUARTERDECK_VAR_DIR": str(scratch / "var"),
-        "DJANGO_SETTINGS_MODULE": "tests.slurm.browser_settings",
-    }
-    console = Console(free_port(), scratch, environment)
+    console = console_in(tmp_path_factory.mktemp("web"), "tests.slurm.browser_settings")
     console.start("web")
     yield console
     console.kill("web", signal.SIGTERM)

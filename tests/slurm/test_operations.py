@@ -7,12 +7,15 @@ import pytest
 from clusters.access import Door
 from clusters.lifecycle import Status
 from clusters.provisioner import Completed
+from console import members
 from console.errors import Conflict, Forbidden, Missing, Rejected, Unavailable
 from console.models import Event
 from slurm import operations
 from slurm.drains import RESTARTS
+from slurm.jobs.filters import mine
+from slurm.jobs.reading import own_of
 from slurm.models import Job, Submission
-from tests.cast import a_node, fake
+from tests.cast import a_node, fake, tiny_spec
 from tests.fakes import FakeProvisioner
 from tests.slurm.scripted import Scripted
 
@@ -25,7 +28,7 @@ NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 def slurm(monkeypatch) -> Scripted:
     """Slurm that does all it is told; tests change its answers."""
     executor = Scripted({"scontrol": DONE, "scancel": DONE, "sbatch": b"41\n"})
-    monkeypatch.setattr(FakeProvisioner, "executor", lambda self: executor)
+    monkeypatch.setattr(FakeProvisioner, "executor", lambda self, login="": executor)
     return executor
 
 
@@ -111,13 +114,13 @@ def test_operator_controls_any_job(cast, cluster, slurm):
 
 def test_a_submission_of_a_number_used_again_is_not_the_new_jobs(cast, cluster, slurm):
     door = Door(cluster, cast.mo)
-    mine = Submission.objects.create(cluster=cluster, number=7, by=cast.mo.user)
-    Submission.objects.filter(pk=mine.pk).update(at=NOON)
+    first = Submission.objects.create(cluster=cluster, number=7, by=cast.mo.user)
+    Submission.objects.filter(pk=first.pk).update(at=NOON)
     a_job(cluster, NOON, is_finished=True)
     assert operations.is_own(door, ["7"])
     a_job(cluster, NOON + timedelta(hours=2))
     assert not operations.is_own(door, ["7"])
-    Submission.objects.filter(pk=mine.pk).update(at=NOON + timedelta(hours=2))
+    Submission.objects.filter(pk=first.pk).update(at=NOON + timedelta(hours=2))
     assert operations.is_own(door, ["7"])
     Submission.objects.create(cluster=cluster, number=7, by=cast.ada.user)
     assert not operations.is_own(door, ["7"])
@@ -166,6 +169,7 @@ def test_viewer_cannot_submit_and_a_script_has_a_size(cast, cluster, slurm):
 
 def test_reboot_now_and_when_idle_reach_the_platform_as_asked(cast, cluster, nodes):
     door = Door(cluster, cast.ben)
+    fake(cluster).apply(tiny_spec(nodes=3), lambda text: None)
     operations.reboot(door, ["slinky-0"])
     operations.reboot(door, ["slinky-1", "slinky-2"], when_idle=True)
     world = fake(cluster).world
@@ -184,3 +188,20 @@ def test_a_reboot_that_waits_may_be_asked_for_twice(cast, cluster, nodes):
     cluster.nodes.filter(name="slinky-1").update(health="draining", reason=RESTARTS)
     operations.reboot(Door(cluster, cast.ben), ["slinky-1"], when_idle=True)
     assert set(fake(cluster).world.drained) == {"slinky-1"}
+
+
+def test_member_controls_the_jobs_of_slurm_users_linked_to_them(cast, cluster, slurm):
+    at = {"submit_at": NOON, "state": "RUNNING"}
+    for number, user in ((7, "mo-ci"), (8, "ada")):
+        cluster.jobs.create(key=str(number), number=number, job_id=str(number), user=user, **at)
+    door = Door(cluster, cast.mo)
+    with pytest.raises(Forbidden):
+        operations.cancel(door, ["7"])
+    members.link_slurm_users("mo", ["mo-ci"], by=cast.ada)
+    operations.cancel(door, ["7"])
+    assert [
+        job.number for job in cluster.jobs.filter(pk__in=own_of(cluster, cast.mo.user, cluster.jobs.all()))
+    ] == [7]
+    with pytest.raises(Forbidden):
+        operations.cancel(door, ["7", "8"])
+    assert cluster.jobs.filter(mine([cluster], cast.mo.user)).get().number == 7

@@ -105,12 +105,16 @@ def test_node_page_shows_jobs_facts_and_what_was_done(ops: Client, seeded: Seed)
 
 def test_drain_dialog_says_what_goes_on_and_asks_for_a_reason(ops: Client) -> None:
     text = words(page(ops, f"{NODES}drain/?node=slinky-0&node=slinky-3"))
-    assert "Drain 2 nodes" in text and "4127 train-70b" in text and "slinky-3: already draining" in text
+    assert "Drain 2 nodes" in text and "Goes on 4127 train-70b" in text and "Ends no job" in text
+    assert "slinky-3: already draining" in text
 
 
-def test_reboot_dialog_says_what_ends_and_what_is_lost(ops: Client) -> None:
+def test_reboot_dialog_says_what_is_waited_for_or_ends_and_what_is_lost(ops: Client) -> None:
     text = words(page(ops, f"{NODES}reboot/?node=slinky-2"))
-    assert "Now, ending 2 jobs" in text and "When the jobs have ended" in text and "/dev/shm" in text
+    assert "When their jobs have ended" in text and "Reboot when idle" in text and "/dev/shm" in text
+    assert "Waits for" in text and "Ends no job" in text
+    text = words(page(ops, f"{NODES}reboot/?node=slinky-2&when=now"))
+    assert "Reboot now, ending 2 jobs" in text and "Waits for" not in text
 
 
 def test_reboot_of_an_idle_node_offers_no_wait(ops: Client, seeded: Seed) -> None:
@@ -119,7 +123,7 @@ def test_reboot_of_an_idle_node_offers_no_wait(ops: Client, seeded: Seed) -> Non
     assert "Reboot now" in text and "When the job" not in text
 
 
-@pytest.mark.parametrize(("when", "is_later"), [("idle", True), ("now", False), ("", False)])
+@pytest.mark.parametrize(("when", "is_later"), [("idle", True), ("now", False), ("", True)])
 def test_reboot_comes_when_it_was_asked_to(
     ops: Client, monkeypatch: pytest.MonkeyPatch, when: str, is_later: bool
 ) -> None:

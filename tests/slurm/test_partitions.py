@@ -1,20 +1,24 @@
 """The Partitions tab: what it lists, what its dialogs say as one types, and the changes that they make."""
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
-from django.http import HttpResponse
 from django.test import Client
-from django.urls import reverse
+from django.utils import timezone
 
 from clusters.access import Door
 from clusters.lifecycle import Status
 from clusters.models import Change, Cluster, Partition
-from clusters.spec import MAX_OWN_PARTITIONS, PartitionSpec
+from clusters.spec import MAX_OWN_PARTITIONS, ClusterSpec, PartitionSpec, to_json
 from console.errors import Conflict, Rejected
-from console.models import Membership
 from slurm import partitions as acts
 from slurm.partition_form import PartitionForm, initial_from, typed_minutes
 from tests.cast import Cast, a_node, the_cast, tiny_cluster, tiny_spec
+from tests.slurm.hands import Handed
 from tests.slurm.job_rows import make_job
+from tests.slurm.pages import at, signed_in, text_of
+from tests.slurm.recorded_accounts import Recorded
 
 pytestmark = pytest.mark.django_db
 FILLED = {
@@ -48,24 +52,93 @@ def client(cast: Cast) -> Client:
     return signed_in(cast.ada)
 
 
-def signed_in(membership: Membership) -> Client:
-    client = Client()
-    client.force_login(membership.user)
-    return client
-
-
-def at(cluster: Cluster, name: str, *args: object) -> str:
-    return reverse(name, args=(cluster.team.slug, cluster.slug, *args))
-
-
-def text_of(response: HttpResponse) -> str:
-    return " ".join(response.content.decode().split())
-
-
 def proposed(cluster: Cluster) -> tuple[PartitionSpec, ...]:
     change = Change.objects.get(cluster=cluster)
     assert change.revision
     return change.revision.parsed.partitions
+
+
+# Whom it lets in
+
+
+@pytest.fixture
+def hands(cluster: Cluster, settings) -> Recorded:
+    """Accounts root, allset, vision and llm, QOS normal, allset and short, and the Unix group wheel."""
+    settings.PROVISIONERS["fake"] = "tests.slurm.hands.Handed"
+    Handed.hands = Recorded(groups=("wheel",))
+    return Handed.hands
+
+
+def refused_fields(door: Door, partition: PartitionSpec) -> dict[str, str]:
+    with pytest.raises(Rejected) as refused:
+        acts.add(door, partition, base=1)
+    return {problem.path: f"{problem.message} {problem.hint}" for problem in refused.value.problems}
+
+
+def test_names_that_are_not_there_are_refused_at_their_fields_with_the_nearest_one(door: Door, hands) -> None:
+    wanted = PartitionSpec(
+        "train",
+        "ALL",
+        allow_accounts=("lmm", "vision"),
+        allow_qos=("short", "nosuch", "other"),
+        qos="shrt",
+        allow_groups=("wheel", "whell"),
+    )
+    said = refused_fields(door, wanted)
+    assert said.keys() == {"allow_accounts", "allow_qos", "qos", "allow_groups"}
+    assert "There is no account lmm. Did you mean llm?" in said["allow_accounts"]
+    assert "There is no QOS nosuch and other." in said["allow_qos"] and "Did you mean short?" in said["qos"]
+    assert "There is no group whell. Did you mean wheel?" in said["allow_groups"]
+    assert not Change.objects.exists()
+
+
+def test_names_that_are_there_go_into_the_line(door: Door, hands, cluster: Cluster) -> None:
+    wanted = PartitionSpec(
+        "train", "ALL", allow_accounts=("llm",), allow_qos=("short",), allow_groups=("wheel",)
+    )
+    acts.add(door, wanted, base=1)
+    assert wanted in proposed(cluster)
+    assert acts.line_of(wanted).endswith("AllowGroups=wheel AllowAccounts=llm AllowQos=short")
+
+
+def test_what_was_named_before_is_not_asked_about_again(door: Door, hands, cluster: Cluster) -> None:
+    """An account that has gone since must not keep anybody from changing the nodes."""
+    gone = replace(cluster.spec.partitions[0], allow_accounts=("gone",))
+    revise(cluster, cluster.spec.with_partitions((gone,)))
+    acts.edit(door, "debug", replace(gone, nodes="ALL"), base=cluster.revision.number)
+    assert proposed(cluster) == (replace(gone, nodes="ALL"),)
+
+
+@pytest.mark.parametrize("trouble", [{"silent": True}, {"kind": "accounting_storage/none"}])
+def test_what_cannot_be_asked_keeps_nobody_from_naming_it(
+    door: Door, hands, cluster: Cluster, trouble
+) -> None:
+    for name, value in trouble.items():
+        setattr(hands, name, value)
+    acts.add(door, PartitionSpec("train", "ALL", allow_accounts=("llm",), allow_groups=("wheel",)), base=1)
+    assert proposed(cluster)[-1].allow_accounts == ("llm",)
+
+
+@pytest.mark.parametrize(
+    ("enforce", "says"),
+    [
+        ("limits,qos", ""),
+        ("associations", ""),
+        ("none", "Accounts are not enforced on this cluster"),
+    ],
+)
+def test_the_form_lists_what_may_be_named_and_says_what_holds(
+    client: Client, cluster: Cluster, hands, enforce, says
+) -> None:
+    hands.enforce = enforce
+    shown = text_of(client.get(at(cluster, "partition-new")))
+    assert ">allset, llm, root, vision</span>" in shown and ">normal, allset, short</span>" in shown
+    assert says in shown and ("not enforced" in shown) == bool(says)
+
+
+def revise(cluster: Cluster, spec: ClusterSpec) -> None:
+    cluster.revision.spec = to_json(spec)
+    cluster.revision.save()
 
 
 # What there is
@@ -285,10 +358,19 @@ def test_delete_names_the_jobs_that_leave_the_queue_and_those_that_end(
     make_job(cluster, 12, name="falls-out", partition="debug")
     make_job(cluster, 13, name="elsewhere", partition="debug,all")
     page = text_of(client.get(at(cluster, "partition-deletion", "debug")))
-    leaves, ends = page.split("Leave the queue")[1].split("Ends")
-    assert "falls-out" in leaves and "elsewhere" not in leaves and "runs-here" in ends
-    assert "ending 1 job" in page
-    assert "1 job that may also start in other partitions" in leaves and "dropping 1 waiting job" in page
+    ends, leaves = page.split("Ends")[1].split("Leave the queue")
+    assert "falls-out" in leaves and "elsewhere" in leaves and "runs-here" in ends
+    assert "as NODE_FAIL" in ends and "ending 1 job" in page
+    assert "dropping 2 waiting jobs" in page
+
+
+def test_a_partition_may_come_later(cluster: Cluster, client: Client) -> None:
+    new, tomorrow = at(cluster, "partition-new"), timezone.now() + timedelta(days=1)
+    answer = client.post(new, {**FILLED, "start_at": "soon"})
+    assert answer.status_code == 422 and "This is no time." in text_of(answer)
+    answer = client.post(new, {**FILLED, "start_at": f"{tomorrow:%Y-%m-%dT%H:%M}"})
+    assert answer.status_code == 302
+    assert cluster.changes.get().status == "scheduled"
 
 
 def test_delete_asks_for_a_change(cluster: Cluster, client: Client) -> None:

@@ -2,12 +2,16 @@
 
 import asyncio
 import re
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from django.conf import settings
 from django.test import Client
+from django.utils import timezone
 
 from clusters.access import Door
+from clusters.acts import RestartPart, Touch
 from clusters.lifecycle import Status
 from clusters.models import Cluster
 from console.errors import Conflict, Forbidden, Missing, Unavailable
@@ -16,9 +20,9 @@ from console.tokens import make_token
 from slurm import restarts
 from slurm.terminal.registry import Place, Registry
 from tests.clusters.test_pages import CLUSTER, page, signed_in, words
-from tests.fake_platform import FakePlatform
+from tests.fake_foresight import foreseen
 from tests.fakes import FakeProvisioner
-from tests.seed import Seed, seed
+from tests.seed import Nowhere, Seed, seed
 
 pytestmark = pytest.mark.django_db
 API = "/api/v1/teams/research/clusters/llama-pretrain/actions/restart"
@@ -41,7 +45,11 @@ def restarted(seeded: Seed, settings, monkeypatch) -> list[str]:
     """The parts that the platform was told to restart."""
     told: list[str] = []
     settings.PROVISIONERS = {**settings.PROVISIONERS, "nowhere": "tests.fakes.FakeProvisioner"}
-    monkeypatch.setattr(FakeProvisioner, "restart", lambda self, part, say: told.append(part))
+    monkeypatch.setattr(
+        FakeProvisioner,
+        "restart",
+        lambda self, part, say, *, when_idle: told.append(f"{part} when idle" if when_idle else part),
+    )
     return told
 
 
@@ -52,46 +60,92 @@ def door_of(seeded: Seed, name: str) -> Door:
 def test_controller_dialog_says_that_jobs_stay_and_commands_pause(ops: Client) -> None:
     html = page(ops, f"{CLUSTER}restart/controller/")
     assert "do not answer for some seconds" in words(html)
-    assert "3 running jobs go on, the queue with 4 waiting jobs" in words(html)
+    assert "3 running jobs go on, 4 waiting jobs in the queue" in words(html)
     assert button(html) == "Restart controller"
 
 
 def test_workers_dialog_names_the_jobs_that_end_and_what_is_lost(ops: Client, seeded: Seed) -> None:
-    html = page(ops, f"{CLUSTER}restart/workers/")
+    html = page(ops, f"{CLUSTER}restart/workers/?when=now")
     text = words(html)
-    assert "all 6 nodes at once" in text
+    assert "6 workers at once" in text
     assert "4127 train-70b of ada, 16 GPUs, started 1 d 6 h ago" in text
-    assert "Batch jobs go back into the queue" in text and "/dev/shm" in text
+    assert "They go back into the queue" in text and "/dev/shm" in text
     assert button(html) == "Restart workers, ending 3 jobs"
     seeded.cluster.jobs.update(is_finished=True)
     html = page(ops, f"{CLUSTER}restart/workers/")
-    assert "no running job" in words(html) and "go back into the queue" not in words(html)
+    assert "Ends no job" in words(html) and "go back into the queue" not in words(html)
     assert button(html) == "Restart workers"
+
+
+def test_workers_dialog_offers_to_wait_for_each_workers_own_jobs(ops: Client, restarted: list[str]) -> None:
+    html = page(ops, f"{CLUSTER}restart/workers/?when=idle")
+    assert "6 workers: each takes no new jobs, and restarts when its own have ended" in words(html)
+    assert button(html) == "Restart workers when idle"
+    assert ops.post(f"{CLUSTER}restart/workers/", {"when": "idle"}).status_code == 302
+    assert ops.post(f"{CLUSTER}restart/workers/", {"when": "now"}).status_code == 302
+    assert restarted == ["workers when idle", "workers"]
 
 
 def test_workers_dialog_promises_no_end_of_jobs_where_the_platform_waits_for_them(
     ops: Client, seeded: Seed, monkeypatch
 ) -> None:
-    monkeypatch.setattr(FakePlatform, "spares_jobs", True)
+    def waits(self: Nowhere, act: RestartPart) -> tuple[Touch, ...]:
+        [touch] = foreseen(replace(act, when_idle=True))
+        return (replace(touch, is_rolling=True),)
+
+    monkeypatch.setattr(Nowhere, "foresee", waits)
     html = page(ops, f"{CLUSTER}restart/workers/")
-    assert "for 3 running jobs, each on its own nodes; none ends because of this" in words(html)
+    assert "6 workers, some at a time: each takes no new jobs, and restarts when its own have ended" in words(
+        html
+    )
+    assert "Waits for 4127 train-70b of ada" in words(html)
     assert "at once" not in words(html) and "go back into the queue" not in words(html)
     assert button(html) == "Restart workers"
 
 
-def test_workers_dialog_goes_by_the_clusters_own_requeue_setting(ops: Client, seeded: Seed) -> None:
-    revision = Cluster.objects.get(pk=seeded.cluster.pk).revision
-    assert revision
-    revision.spec["slurm_conf"] += "jobrequeue=0\n"
-    revision.save()
-    text = words(page(ops, f"{CLUSTER}restart/workers/"))
-    assert "The jobs end for good, as slurm.conf sets JobRequeue=0" in text
+def test_workers_dialog_proposes_some_at_a_time_and_that_is_a_change_which_can_be_stopped(
+    ops: Client, seeded: Seed, restarted: list[str]
+) -> None:
+    html = page(ops, f"{CLUSTER}restart/workers/")
+    assert "6 workers, in this order, 1 at a time: each takes no new jobs" in words(html)
+    assert button(html) == "Restart workers, 1 at a time"
+    response = ops.post(f"{CLUSTER}restart/workers/", {"when": "idle", "at_once": "2", "start_at": ""})
+    change = seeded.cluster.changes.latest("number")
+    assert response.headers["Location"] == f"{CLUSTER}changes/{change.number}/"
+    assert (change.kind, change.course["at_once"], change.course["when_idle"]) == ("restart", 2, True)
+    assert change.summary == "Restart 6 workers, 2 at a time, each when its jobs have ended"
+    html = page(ops, response.headers["Location"])
+    assert "Cancel this change" in words(html) and "Restart 6 workers" in words(html)
+    assert "what has restarted already stays so" in page(
+        ops, f"{CLUSTER}changes/{change.number}/cancellation/"
+    )
+    assert ops.post(f"{CLUSTER}changes/{change.number}/cancellation/").status_code == 302
+    assert restarted == []
+
+
+@pytest.mark.parametrize("typed", ["7", "-1", "many", "1.5", "9" * 30])
+def test_a_number_that_is_none_is_told_at_its_field(ops: Client, restarted: list[str], typed: str) -> None:
+    response = ops.post(f"{CLUSTER}restart/workers/", {"when": "now", "at_once": typed}, headers=IN_DIALOG)
+    assert response.status_code == 422 and "Choose 1 to 6 at a time." in response.content.decode()
+    assert restarted == []
+
+
+def test_any_restart_may_begin_at_a_time(ops: Client, seeded: Seed, restarted: list[str]) -> None:
+    at = f"{timezone.now() + timedelta(days=1):%Y-%m-%dT%H:%M}"
+    for url, more in (("restart/login/", {}), ("nodes/reboot/", {"node": ["slinky-0"], "when": "now"})):
+        seeded.cluster.changes.filter(kind="restart").delete()
+        assert ops.post(f"{CLUSTER}{url}", {"start_at": at, **more}).status_code == 302
+        change = seeded.cluster.changes.get(kind="restart")
+        assert change.status == "scheduled" and f"{change.start_at:%Y-%m-%dT%H:%M}" == at
+    response = ops.post(f"{CLUSTER}restart/login/", {"start_at": "tomorrow"}, headers=IN_DIALOG)
+    assert response.status_code == 422 and "This is no time." in response.content.decode()
+    assert restarted == []
 
 
 @pytest.mark.parametrize(
     ("held", "ends", "label"),
     [
-        (0, "every ssh session", "Restart login node"),
+        (0, "every ssh session, and what was started", "Restart login node"),
         (1, "1 open terminal of this console, every ssh", "Restart login node, ending 1 terminal"),
         (2, "2 open terminals of this console, every ssh", "Restart login node, ending 2 terminals"),
         (None, "open terminals of this console, every ssh session", "Restart login node"),
@@ -105,7 +159,7 @@ def test_login_dialog_counts_open_terminals(ops: Client, monkeypatch, held, ends
 
     monkeypatch.setattr(Registry, "held", answer)
     html = page(ops, f"{CLUSTER}restart/login/")
-    assert f"Ends {ends}" in words(html) and "/tmp of the login node" in words(html)
+    assert f"Sessions {ends}" in words(html) and "Lost files on the login node, in /tmp Stays" in words(html)
     assert button(html) == label
 
 
@@ -121,8 +175,8 @@ def test_registry_counts_the_terminals_of_one_cluster_until_they_close() -> None
             places = {name: Place("/w.sock", 1, f"restart-{name[0]}") for name in ("a1", "a2", "b1")}
             await registry.beat("/w.sock", places.items())
             before = [await registry.held("restart-a"), await registry.held("restart-b")]
-            for name in places:
-                await registry.forget(name)
+            for name, place in places.items():
+                await registry.end(name, place, "Closed.")
             await registry.leave("/w.sock")
             return [*before, await registry.held("restart-a"), await registry.held("restart-b")]
 
@@ -142,7 +196,7 @@ def test_a_restart_acts_is_written_down_and_returns_to_where_it_was_opened(
 ) -> None:
     jobs = f"{CLUSTER}jobs/?q=user:lin"
     headers = {**IN_DIALOG, "HX-Current-URL": f"http://testserver{jobs}"}
-    response = ops.post(f"{CLUSTER}restart/{part}/", headers=headers)
+    response = ops.post(f"{CLUSTER}restart/{part}/", {"when": "now"}, headers=headers)
     assert response.headers["HX-Redirect"] == jobs
     assert restarted == [part]
     assert said in page(ops, f"{CLUSTER}changes/")
@@ -220,7 +274,7 @@ def test_unknown_part_is_missing(ops: Client, seeded: Seed, restarted: list[str]
 def test_a_platform_that_refuses_keeps_the_dialog_open_and_leaves_a_failed_event(
     ops: Client, restarted: list[str], monkeypatch
 ) -> None:
-    def refuse(self: FakeProvisioner, part: str, say: object) -> None:
+    def refuse(self: FakeProvisioner, part: str, say: object, *, when_idle: bool) -> None:
         raise Unavailable("The machine does not answer.", "Try again.")
 
     monkeypatch.setattr(FakeProvisioner, "restart", refuse)
@@ -249,12 +303,43 @@ def test_script_is_told_why_not(seeded: Seed, restarted: list[str], name, body, 
     assert restarted == []
 
 
+def test_script_restarts_some_at_a_time_follows_it_and_stops_it(seeded: Seed, restarted: list[str]) -> None:
+    answer = ask(seeded, "ops", {"part": "workers", "when_idle": True, "at_once": 2})
+    assert (answer.status_code, answer.json()["kind"]) == (202, "restart")
+    number = answer.json()["number"]
+    assert ask(seeded, "ops", {"part": "controller"}).status_code == 409
+    told = signed_in(seeded, "ops").get(API.replace("actions/restart", f"changes/{number}")).json()["restart"]
+    assert (len(told["targets"]), told["at_once"], told["when_idle"], told["done"]) == (6, 2, True, [])
+    for deed, status in (("force", 409), ("cancel", 202), ("cancel", 409)):
+        url = API.replace("actions/restart", f"changes/{number}/{deed}")
+        assert ask(seeded, "mo", {}, url).status_code == 403
+        assert ask(seeded, "ops", {}, url).status_code == status, deed
+    assert restarted == []
+
+
+def test_who_may_restart_gives_up_nothing_but_restarts(seeded: Seed) -> None:
+    seeded.cluster.changes.create(
+        number=9, kind="edit", status="applying", summary="Lines", revision=seeded.cluster.revision
+    )
+    for deed in ("force", "cancel", "confirm"):
+        url = API.replace("actions/restart", f"changes/9/{deed}")
+        assert ask(seeded, "ops", {}, url).status_code == 403
+
+
+@pytest.mark.parametrize("act", ["drain", "resume", "cancel", "hold", "requeue", "release"])
+def test_what_is_done_at_once_takes_no_time_and_says_so(seeded: Seed, act: str) -> None:
+    body = {"nodes": ["slinky-0"], "jobs": ["4127"], "reason": "later", "start_at": "2030-01-01T00:00Z"}
+    answer = ask(seeded, "ops", body, API.replace("restart", act))
+    assert answer.status_code == 400
+    assert "at once or not at all" in str(answer.json())
+
+
 def test_script_meets_409_where_the_status_forbids_it(seeded: Seed, restarted: list[str]) -> None:
     Cluster.objects.filter(pk=seeded.cluster.pk).update(status=Status.FAILED)
     response = ask(seeded, "ops", {"part": "controller"})
     assert response.status_code == Conflict.status and restarted == []
 
 
-def ask(seeded: Seed, name: str, body: dict[str, str]):
+def ask(seeded: Seed, name: str, body: dict[str, object], url: str = API):
     client = Client(headers={"authorization": f"Bearer {make_token(seeded.users[name], 'test')}"})
-    return client.post(API, body, content_type="application/json")
+    return client.post(url, body, content_type="application/json")

@@ -4,6 +4,7 @@ import json
 import os
 import time
 from argparse import ArgumentParser
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -15,9 +16,11 @@ from clusters.changes import create_cluster
 from clusters.lifecycle import Status
 from clusters.models import Cluster
 from clusters.order import Order, spec_for
+from console.errors import ConsoleError
 from console.models import Membership, Team, User
 from console.roles import Action
-from slurm import demo, demo_kube, operations
+from slurm import operations
+from slurm.demo import accounts, history, kubernetes, scene
 
 PATIENCE_S = 600
 
@@ -38,20 +41,20 @@ class Command(BaseCommand):
         if jobs:
             self._submit_jobs()
             return
-        demo.make_inventory()
-        team, users = demo.make_people(_known(run_json) if run_json else {})
+        scene.make_inventory()
+        team, users = scene.make_people(_known(run_json) if run_json else {})
         self._make_cluster(team)
-        demo_kube.offer_region(settings.VAR_DIR / "kube" / "kubeconfig", by=User.objects.get(username="ada"))
+        kubernetes.offer_region(settings.VAR_DIR / "kube" / "kubeconfig", by=User.objects.get(username="ada"))
         if run_json:
             _write_private(run_json, {"url": url, "users": users})
 
     def _make_cluster(self, team: Team) -> None:
-        if Cluster.objects.filter(team=team, slug=demo.CLUSTER).exists():
+        if Cluster.objects.filter(team=team, slug=scene.CLUSTER).exists():
             return
         owner = Membership.objects.get(team=team, user__username="ada")
         region, spec = spec_for(
             Order(
-                demo.CLUSTER,
+                scene.CLUSTER,
                 "local",
                 "slurm-24-11",
                 gpu_plan="h100-8",
@@ -60,21 +63,35 @@ class Command(BaseCommand):
                 cpu_nodes=2,
             )
         )
-        create_cluster(team, region, spec, by=owner)
+        spec = spec.with_slurm_conf(spec.slurm_conf + accounts.CONF)
+        create_cluster(team, region, spec.with_mounts(scene.make_volumes(region, owner)), by=owner)
 
     def _submit_jobs(self) -> None:
-        cluster = Cluster.objects.get(team__slug=demo.TEAM, slug=demo.CLUSTER)
+        cluster = Cluster.objects.get(team__slug=scene.TEAM, slug=scene.CLUSTER)
         give_up = time.monotonic() + PATIENCE_S
         while cluster.status == Status.CREATING and time.monotonic() < give_up:
             time.sleep(0.5)
             cluster.refresh_from_db()
         if cluster.status != Status.RUNNING or cluster.jobs.exists():
             return
-        for job in (*demo.JOBS, demo.PULSE):
+        for job in self._jobs():
             person = User.objects.get(username=job.by)
-            operations.submit(
-                cluster_for(person, demo.TEAM, demo.CLUSTER, Action.SUBMIT_JOB), demo.script(job)
-            )
+            door = cluster_for(person, scene.TEAM, scene.CLUSTER, Action.SUBMIT_JOB)
+            number = operations.submit(door, scene.script(job))
+            if job.comes_first:
+                raised = ["scontrol", "update", f"jobid={number}", f"priority={scene.PRIORITY}"]
+                cluster.provisioner.executor().run(raised)
+        history.make_history(cluster, cluster.team.memberships.get(user__username="lin"))
+
+    def _jobs(self) -> Iterable[scene.DemoJob]:
+        """With accounts, where the cluster keeps accounting."""
+        owner = User.objects.get(username="ada")
+        try:
+            accounts.make_accounts(cluster_for(owner, scene.TEAM, scene.CLUSTER, Action.CHANGE_ACCOUNTS))
+        except ConsoleError as error:
+            self.stderr.write(f"The demo goes without accounts: {error.message}")
+            return (*scene.JOBS, scene.PULSE)
+        return accounts.jobs()
 
 
 def _known(path: Path) -> dict[str, dict[str, str]]:

@@ -6,10 +6,11 @@ For developers. It makes the same cluster as the console's demo, with a plain sl
 import argparse
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from console.errors import ConsoleError
-from slurm.provisioners.sandbox.cluster import SandboxCluster, SandboxNode
+from slurm.provisioners.sandbox.cluster import SandboxCluster, SandboxMount, SandboxNode
 from slurm.provisioners.sandbox.images import DEFAULT_IMAGE, HOST_PREFIX, IMAGES, Tree
 from slurm.provisioners.sandbox.layout import platform_lines
 from slurm.provisioners.sandbox.ports import ports_of
@@ -28,12 +29,10 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 
 
-def sample_cluster(
-    home: Path, tree: Tree, gpu_nodes: int = 4, cpu_nodes: int = 2, first_port: int = 17000
-) -> SandboxCluster:
+def sample_cluster(home: Path, tree: Tree, gpu_nodes: int = 4, cpu_nodes: int = 2) -> SandboxCluster:
     """Four GPU workers and two CPU workers by default; `home`'s name is the cluster's."""
     names = [f"slinky-{n}" for n in range(gpu_nodes)] + [f"cpu-workers-{n}" for n in range(cpu_nodes)]
-    ports, node_ports = ports_of(home, names, first_port)
+    ports, node_ports = ports_of(home, names)
     nodes = tuple(
         SandboxNode(name, 8, 64000, 8 if name.startswith("slinky") else 0, node_ports[name]) for name in names
     )
@@ -49,9 +48,10 @@ def sample_files(cluster: SandboxCluster) -> dict[str, str]:
 def main() -> int:
     options = _options()
     home = Path(options.dir).resolve()
+    mounts = tuple(_mount(text) for text in options.mount)
     try:
         if options.action == "up":
-            return _up(home, options.image, options.first_port)
+            return _up(home, options.image, mounts)
         if options.action == "down":
             stop_keeper(home)
         elif options.action == "status":
@@ -69,7 +69,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("action", choices=["up", "down", "status", "exec"])
     parser.add_argument("--dir", required=True)
     parser.add_argument("--image", choices=sorted(IMAGES))
-    parser.add_argument("--first-port", type=int, default=17000)
+    parser.add_argument(
+        "--mount",
+        action="append",
+        default=[],
+        help="NAME:PATH or NAME:PATH:ro, of `volumes` beside the directory",
+    )
     words = sys.argv[1:]
     split = words.index("--") if "--" in words else len(words)
     options = parser.parse_args(words[:split])
@@ -77,14 +82,22 @@ def _options() -> argparse.Namespace:
     return options
 
 
-def _up(home: Path, image_name: str | None, first_port: int) -> int:
+def _mount(text: str) -> SandboxMount:
+    name, path, *mode = text.split(":")
+    return SandboxMount(name, path, read_only=mode == ["ro"])
+
+
+def _up(home: Path, image_name: str | None, mounts: tuple[SandboxMount, ...]) -> int:
     refusal = can_make_rooms()
     if refusal:
         print(f"namespaces are refused ({refusal}): using this machine's own release without them")
     image = IMAGES[image_name or DEFAULT_IMAGE] if not refusal else HOST_PREFIX
     tree = build_tree(image)
     steps = Steps(print)
-    cluster = sample_cluster(home, tree, first_port=first_port)
+    cluster = sample_cluster(home, tree)
+    cluster = replace(cluster, mounts=mounts, volumes=home.with_name("volumes"))
+    for mount in mounts:
+        (home.with_name("volumes") / mount.volume).mkdir(parents=True, exist_ok=True)
     with steps.step(f"Slurm {tree.slurm_version} with {len(cluster.nodes)} nodes is up in {home}"):
         start_cluster(cluster, sample_files(cluster))
     return _status(home)

@@ -18,12 +18,15 @@ from slurm.provisioners.sandbox.epochs import epochs_of, raise_epochs
 from slurm.provisioners.sandbox.layout import (
     COPIES,
     complete_files,
+    forget_scripts,
+    lay_out,
     lay_out_login,
     read_slurm_files,
     write_daemons,
     write_slurm_files,
 )
-from slurm.provisioners.sandbox.shadow import shadow_check
+from slurm.provisioners.sandbox.running_images import as_it_runs
+from slurm.provisioners.sandbox.shadow import shadow_check, sweep_shadows
 from slurm.provisioners.sandbox.space import (
     keeper_pid,
     keeping,
@@ -54,9 +57,10 @@ def apply_files(
     """
     mark = cluster.home / APPLYING
     cluster.home.mkdir(parents=True, exist_ok=True)
+    sweep_shadows(cluster.home)
     was_cut_short = mark.exists()
     mark.touch()
-    cluster = replace(cluster, epochs=epochs_of(cluster.home))
+    cluster = as_it_runs(cluster)
     try:
         _apply(cluster, complete_files(cluster, files), say, restart=restart, again=was_cut_short)
     except Rejected:
@@ -70,7 +74,7 @@ def _apply(
 ) -> None:
     """`again`: an earlier apply was killed, so what the controller runs with is not known."""
     good = good_files(cluster.home)
-    if keeper_pid(cluster.home) is None:
+    if keeper_pid(cluster.home) is None or not (good or is_answering(cluster)):
         _first_start(cluster, wanted, good, say)
         return
     if wanted != good or restart or again:
@@ -84,6 +88,7 @@ def _apply(
     reload_keeper(cluster.home)
     if wanted != good or again:
         _reread_workers(cluster, before)
+    forget_scripts(cluster.home, wanted, good)
 
 
 def _first_start(
@@ -92,7 +97,12 @@ def _first_start(
     """Start the cluster with the files, or with its last good ones when the controller does not start with them."""
     count = len(cluster.nodes)
     say(f"Starting Slurm {cluster.tree.slurm_version} with {count} node{'s' if count != 1 else ''}.")
-    begin_cluster(cluster, wanted)
+    if keeper_pid(cluster.home) is None:
+        begin_cluster(cluster, wanted)
+    else:
+        # An earlier start was cut short: the keeper goes on with it.
+        lay_out(cluster, wanted)
+        reload_keeper(cluster.home)
     if wait_until(lambda: is_answering(cluster), FIRST_LIMIT_S, PING_PAUSE_S):
         _keep_good(cluster, wanted)
         say("The controller answers.")
@@ -118,14 +128,14 @@ def _persuade_controller(
     write_slurm_files(cluster, wanted, ("controller",))
     say("The controller restarts with the new files." if restart else "The controller rereads its files.")
     accepted = _restart(cluster) if restart else _reconfigure(cluster)
-    if accepted and _stays_up(cluster):
+    if accepted and stays_up(cluster):
         say("The controller answers with the new configuration.")
         return
     words = _said_since(log, mark)
     say("The controller does not live with the new files; the last good ones are put back.")
     if good:
         write_slurm_files(cluster, good, ("controller",))
-        if not _stays_up(cluster) and not _restart(cluster):
+        if not stays_up(cluster) and not _restart(cluster):
             raise Unavailable(
                 f"The controller of {cluster.name} does not come back even with its last good files.",
                 f"Its log: {' '.join(tail(str(log), 3))}",
@@ -163,7 +173,7 @@ def is_answering(cluster: SandboxCluster) -> bool:
         return False
 
 
-def _stays_up(cluster: SandboxCluster) -> bool:
+def stays_up(cluster: SandboxCluster) -> bool:
     """Answers some pings in a row: one that dies of its file does so within the first. False as soon as it is dead."""
     cluster = replace(cluster, epochs=epochs_of(cluster.home))
     answers = 0
@@ -205,19 +215,21 @@ def _why(cluster: SandboxCluster, files: Mapping[str, str], lines: tuple[str, ..
 
 def good_files(home: Path) -> dict[str, str]:
     """What the controller last ran with. Empty before the first apply that held."""
-    return read_slurm_files(home / "files.good")
+    return read_slurm_files(home / "files.good") or read_slurm_files(home / ".files.old")
 
 
 def _keep_good(cluster: SandboxCluster, files: Mapping[str, str]) -> None:
     """By renames of whole directories: a kill leaves the old set or the new one."""
     home = cluster.home
-    building, old = home / ".files.new", home / ".files.old"
+    good, building, old = home / "files.good", home / ".files.new", home / ".files.old"
+    if old.exists() and not good.exists():
+        old.rename(good)
     for leftover in (building, old):
         shutil.rmtree(leftover, ignore_errors=True)
     building.mkdir()
     for name, text in files.items():
         (building / name).write_text(text)
-    if (home / "files.good").exists():
-        (home / "files.good").rename(old)
-    building.rename(home / "files.good")
+    if good.exists():
+        good.rename(old)
+    building.rename(good)
     shutil.rmtree(old, ignore_errors=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from clusters.spec import LifeScripts, Logins
 from slurm.provisioners.sandbox.images import Tree
 
 # Uids inside a root-made cluster; slurm's is Debian's own.
@@ -32,6 +33,15 @@ class SandboxNode:
 
 
 @dataclass(frozen=True)
+class SandboxMount:
+    """A volume's directory, by its key, at one path on the login node and on every worker."""
+
+    volume: str
+    path: str
+    read_only: bool = False
+
+
+@dataclass(frozen=True)
 class Ports:
     """TCP ports on 127.0.0.1; MariaDB and munge have sockets only."""
 
@@ -42,7 +52,11 @@ class Ports:
 
 @dataclass(frozen=True)
 class SandboxCluster:
-    """`home` is the cluster's directory; `epochs` say how often each daemon was told to start afresh."""
+    """`home` is the cluster's directory; `epochs` say how often each daemon was told to start afresh.
+
+    `usr` says of parts that run another image than the room where its programs are (`running_images`); `volumes` is the
+    directory with the volumes' own, by key.
+    """
 
     name: str
     home: Path
@@ -52,6 +66,11 @@ class SandboxCluster:
     public_keys: tuple[str, ...] = ()
     user_ca_key: str = ""
     epochs: dict[str, int] = field(default_factory=dict)
+    usr: dict[str, str] = field(default_factory=dict)
+    mounts: tuple[SandboxMount, ...] = ()
+    volumes: Path | None = None
+    scripts: LifeScripts = LifeScripts()
+    logins: Logins = Logins()
 
     @cached_property
     def places(self) -> "Places":
@@ -59,12 +78,18 @@ class SandboxCluster:
 
     @property
     def login_user(self) -> str:
-        """Who signs in on the login node and whose the jobs are: root, or the ordinary user who made the cluster."""
+        """Who signs in where there are no login users, and whose the jobs are then: root, or the ordinary user who made
+        the cluster."""
         return own_name()
 
     @property
     def login_home(self) -> str:
         return "/root" if os.getuid() == 0 else f"/home/{self.login_user}"
+
+    @property
+    def sshd_config(self) -> str:
+        """The name of its file. sshd reads it as it starts: under another name it starts anew, and sessions go on."""
+        return "sshd_config.users" if self.logins.on else "sshd_config"
 
     @property
     def controller_host(self) -> str:

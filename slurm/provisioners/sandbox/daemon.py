@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from slurm.provisioners.sandbox import linux
+from slurm.provisioners.sandbox.machine import Machine, enter_machine, machine_from
 
 FIRST_DELAY_S, LONGEST_DELAY_S, STEADY_S = 1.0, 30.0, 30.0
 # How long a daemon that forks away (slurmctld at each reconfigure) may leave its pid file pointing at a dead process.
@@ -33,9 +34,11 @@ class Spec:
     """An entry of daemons.json; paths as seen where the keeper runs.
 
     `steps` run to completion before the daemon, each skipped when its `unless` path exists. `order`: lower ones
-    are up first, equal ones start together. `epoch`: raise it to have the daemon restarted with all that hangs
+    are up first, equal ones start together. `alone_after`: only once this path exists does it start without lower ones
+    that have failed. `epoch`: raise it to have the daemon restarted with all that hangs
     on it. `pidfile`: the daemon forks away and its pid is read there. `leaves`: a variable in the environment of
-    what outlives it, and ends with its removal. `hostname`: it gets a UTS namespace of its own. `user` is
+    what outlives it, and ends with its removal. `takes_along`: directories that go with it then. `hostname`: it
+    gets a UTS namespace of its own. `machine`: its own files in the room; None where there is no room. `user` is
     (uid, gid), used only by root. `ready_port` or `ready_path` (a unix socket) say when it is up.
     """
 
@@ -50,10 +53,13 @@ class Spec:
     ready_path: str | None = None
     pidfile: str | None = None
     hostname: str | None = None
+    machine: Machine | None = None
     epoch: int = 0
     start_s: float = 60.0
     stop_s: float = 5.0
+    alone_after: str = ""
     leaves: str = ""
+    takes_along: tuple[str, ...] = ()
 
     @property
     def waits_for_readiness(self) -> bool:
@@ -80,7 +86,9 @@ def _spec(entry: dict[str, Any]) -> Spec:
     changed = {
         "argv": tuple(entry["argv"]),
         "steps": tuple(entry.get("steps", ())),
+        "takes_along": tuple(entry.get("takes_along", ())),
         "user": user and tuple(user),
+        "machine": machine_from(entry["machine"]) if entry.get("machine") else None,
     }
     return Spec(**{**entry, **changed})
 
@@ -167,6 +175,9 @@ class Daemon:
             "restarts": self.restarts,
             "epoch": self.spec.epoch,
             "last_lines": self.last_lines,
+            "steps": [step["argv"][-1] for step in self.spec.steps],
+            "mounts": self.spec.machine.mounted if self.spec.machine else [],
+            "usr": self.spec.machine.usr if self.spec.machine else "",
         }
 
     # Moves
@@ -257,6 +268,8 @@ def _become(argv: Sequence[str], spec: Spec) -> None:
     if spec.hostname:
         linux.unshare(linux.CLONE_NEWUTS)
         socket.sethostname(spec.hostname)
+    if spec.machine:
+        enter_machine(spec.machine)
     if os.getuid() == 0:
         linux.bound_capabilities(KEPT_CAPABILITIES)
     if spec.user and os.getuid() == 0:

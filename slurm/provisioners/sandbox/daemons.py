@@ -6,13 +6,19 @@ know what to expect in keeper.json.
 
 import os
 import pwd
+from dataclasses import replace
 from typing import Any
 
+from clusters.life_scripts import Hook, file_of
 from slurm.provisioners.sandbox.cluster import SandboxCluster, SandboxNode
 from slurm.provisioners.sandbox.daemon import Spec
-from slurm.provisioners.sandbox.keeper import MARK
+from slurm.provisioners.sandbox.machine import MACHINES, MEMORY, VOLUMES, Machine, OwnPlace, VolumePlace
+from slurm.provisioners.sandbox.processes import MARK
 
 FIRST, ACCOUNTING, CONTROLLER, WORKERS = 10, 20, 30, 40
+PART_OF = {"mariadbd": "accounting", "slurmdbd": "accounting", "slurmctld": "controller"}
+PART_OF |= {"munged": "login", "sshd": "login"}
+LOGIN_MARK = f"{MARK}_LOGIN=1"
 
 
 def specs_of(cluster: SandboxCluster) -> list[Spec]:
@@ -30,7 +36,10 @@ def can_run_sshd(cluster: SandboxCluster) -> bool:
 
 
 def _spec(cluster: SandboxCluster, name: str, user: str, order: int, argv: list[str], **more: object) -> Spec:
+    """Where there are rooms, with the files of a machine and the programs of the part's own image."""
     program = cluster.places.programs + argv[0]
+    machine = more.pop("machine", None) or Machine()
+    assert isinstance(machine, Machine)
     owner = cluster.owner(user)
     env = daemon_environment(cluster) | {MARK: str(cluster.home)}
     if controller_env := more.pop("slurm_conf", None):
@@ -43,8 +52,16 @@ def _spec(cluster: SandboxCluster, name: str, user: str, order: int, argv: list[
         env=env,
         user=owner if owner[0] != os.getuid() else None,
         epoch=cluster.epochs.get(name, 0),
+        machine=None
+        if cluster.tree.image.prefix
+        else replace(machine, usr=cluster.usr.get(part_of(name), "")),
         **more,  # type: ignore[arg-type]  # passed on by name, checked by Spec itself
     )
+
+
+def part_of(daemon: str) -> str:
+    """Of an upgrade: what goes to another image together."""
+    return PART_OF.get(daemon, "workers")
 
 
 def daemon_environment(cluster: SandboxCluster) -> dict[str, str]:
@@ -144,16 +161,25 @@ def _slurmdbd(cluster: SandboxCluster) -> Spec:
     conf = f"{cluster.places.controller}/slurm.conf"
     port = cluster.ports.slurmdbd
     argv = ["/usr/sbin/slurmdbd", "-D"]
-    return _spec(cluster, "slurmdbd", "slurm", ACCOUNTING, argv, ready_port=port, slurm_conf=conf)
+    # As it first starts after an upgrade it converts the database before it listens, and must not be cut short.
+    return _spec(
+        cluster, "slurmdbd", "slurm", ACCOUNTING, argv, ready_port=port, slurm_conf=conf, start_s=600.0
+    )
 
 
 def _slurmctld(cluster: SandboxCluster) -> Spec:
-    """Without -D: only then does a refused reconfigure leave the old controller running (24.11 and newer)."""
+    """Without -D: only then does a refused reconfigure leave the old controller running (24.11 and newer).
+
+    One that never spoke with its accounting gives the cluster a number of its own, and is refused when accounting has
+    given it another ("CLUSTER ID MISMATCH", 24.11). What it has from accounting is in `last_tres`.
+    """
     argv = ["/usr/sbin/slurmctld", "-f", f"{cluster.places.controller}/slurm.conf"]
     port, pidfile = cluster.ports.slurmctld, cluster.places.slurmctld_pidfile
+    knows = f"{cluster.places.state}/last_tres"
     return _spec(
-        cluster, "slurmctld", "slurm", CONTROLLER, argv, ready_port=port, pidfile=pidfile, stop_s=8.0
-    )
+        cluster, "slurmctld", "slurm", CONTROLLER, argv,
+        ready_port=port, pidfile=pidfile, stop_s=8.0, alone_after=knows,
+    )  # fmt: skip
 
 
 def _slurmd(cluster: SandboxCluster, node: SandboxNode) -> Spec:
@@ -161,6 +187,7 @@ def _slurmd(cluster: SandboxCluster, node: SandboxNode) -> Spec:
     stepd = ["-d", f"{places.programs}/usr/sbin/slurmstepd"] if places.programs else []
     argv = ["/usr/sbin/slurmd", "-D", "-N", node.name, "-f", f"{places.workers}/slurm.conf", *stepd]
     hostname = None if cluster.tree.image.prefix else node.name
+    own = (f"{MACHINES}/{node.name}", f"{MEMORY}/{node.name}") if hostname else ()
     return _spec(
         cluster,
         f"slurmd-{node.name}",
@@ -169,8 +196,18 @@ def _slurmd(cluster: SandboxCluster, node: SandboxNode) -> Spec:
         argv,
         ready_port=node.port,
         hostname=hostname,
+        machine=worker_machine(cluster, node.name) if hostname else None,
         leaves=f"SLURMD_NODENAME={node.name}",
+        takes_along=(f"{places.spool}/{node.name}", *own),
+        steps=_init(cluster, Hook.WORKER_INIT, places.workers, f"SLURMD_NODENAME={node.name}"),
     )
+
+
+def _init(cluster: SandboxCluster, hook: Hook, home: str, mark: str) -> tuple[dict[str, Any], ...]:
+    """The script that runs whenever the daemon starts, before it. Another one makes the keeper start the daemon anew,
+    with which nothing ends. What it leaves running has `mark` in its environment, and goes with the machine."""
+    name = file_of(cluster.scripts, hook)
+    return ({"argv": ["/usr/bin/env", mark, f"{home}/{name}"]},) if name else ()
 
 
 def _sshd(cluster: SandboxCluster) -> Spec:
@@ -191,7 +228,41 @@ def _sshd(cluster: SandboxCluster) -> Spec:
         ],
         "unless": key,
     }
-    argv = ["/usr/sbin/sshd", "-D", "-e", "-f", f"{places.ssh}/sshd_config"]
+    argv = ["/usr/sbin/sshd", "-D", "-e", "-f", f"{places.ssh}/{cluster.sshd_config}"]
     hostname = None if cluster.tree.image.prefix else f"{cluster.name}-login"
     port = cluster.ports.sshd
-    return _spec(cluster, "sshd", "root", WORKERS, argv, steps=(step,), ready_port=port, hostname=hostname)
+    machine = login_machine(cluster, hostname) if hostname else None
+    init = _init(cluster, Hook.LOGIN_INIT, places.client, LOGIN_MARK)
+    return _spec(
+        cluster, "sshd", "root", WORKERS, argv,
+        steps=(step, *init), ready_port=port, leaves=LOGIN_MARK if init else "", hostname=hostname, machine=machine,
+    )  # fmt: skip
+
+
+def worker_machine(cluster: SandboxCluster, name: str) -> Machine:
+    """Nothing of a worker's own files is anywhere else; login users' homes are the same on every machine."""
+    places = {"/root": 0o700, "/home": 0o755}
+    if cluster.logins.on:
+        del places["/home"]
+    elif cluster.login_home not in places:
+        places[cluster.login_home] = 0o755
+    homes = tuple(OwnPlace(f"{MACHINES}/{name}{path}", path, mode) for path, mode in places.items())
+    return Machine((*_scratch(name), *homes), _volumes(cluster))
+
+
+def login_machine(cluster: SandboxCluster, name: str) -> Machine:
+    """Homes on the login node are the room's, and stay."""
+    return Machine(_scratch(name), _volumes(cluster))
+
+
+def _scratch(name: str) -> tuple[OwnPlace, ...]:
+    return (
+        OwnPlace(f"{MACHINES}/{name}/tmp", "/tmp", 0o1777),
+        OwnPlace(f"{MEMORY}/{name}", "/dev/shm", 0o1777),
+    )
+
+
+def _volumes(cluster: SandboxCluster) -> tuple[VolumePlace, ...]:
+    """Shorter paths first: none is inside another, but a parent may be one that the other's is made in."""
+    mounts = sorted(cluster.mounts, key=lambda mount: mount.path)
+    return tuple(VolumePlace(f"{VOLUMES}/{m.volume}", m.path, m.read_only) for m in mounts)

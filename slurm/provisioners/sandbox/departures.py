@@ -5,6 +5,7 @@ resuming the node calls it off. A node that was drained for another reason keeps
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 
 from clusters.observation import Judgement, NodeSeen, Verdict
 from clusters.provisioner import Say
@@ -44,6 +45,21 @@ def judge_departure(slurm: Slurm, going: Sequence[str]) -> Judgement | None:
     if jobs := jobs_on(slurm.jobs(), going):
         return Judgement(Verdict.WAITING, wait_words(going, jobs), patient=True)
     return Judgement(Verdict.APPLY_AGAIN, f"Nothing runs on {listed(list(going))} any more.")
+
+
+def restart_when_idle(slurm: Slurm, names: Sequence[str]) -> None:
+    """Several leave out those that somebody drained for another reason: it would be forgotten."""
+    drained = [node.name for node in slurm.nodes() if _is_drained(node)] if len(names) > 1 else []
+    if fresh := [name for name in names if name not in drained]:
+        slurm.drain(fresh, RESTARTS)
+
+
+def wait_no_longer(slurm: Slurm, names: Collection[str]) -> None:
+    """Of nodes that were just restarted: those that had waited for it only have to be let back. A controller that does
+    not answer leaves them to restart once more."""
+    with suppress(Unavailable):
+        if waited := [node.name for node in slurm.nodes() if node.name in names and node.reason == RESTARTS]:
+            slurm.drain(waited, RESTARTING)
 
 
 def are_to_restart(nodes: Iterable[NodeSeen]) -> bool:

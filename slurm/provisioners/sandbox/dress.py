@@ -23,6 +23,14 @@ _DIRECTORIES = """
 dev proc sys run tmp root home mnt opt srv var/tmp var/log/slurm var/lib/mysql var/spool/slurmctld var/spool/slurmd
 etc/slurm etc/slurm-controller etc/slurm-workers etc/munge etc/ssh/cluster
 """
+# Nobody has a password: whom sudoers names needs none, and it refuses all others (pam_permit(8)). The package's own
+# `other` includes files that only its maintainer script makes, and without it PAM does not begin.
+_KINDS = ("auth", "account", "password", "session")
+PAM = {
+    "sudo": "".join(f"{kind} required pam_permit.so\n" for kind in _KINDS),
+    "sudo-i": "".join(f"{kind} required pam_permit.so\n" for kind in _KINDS),
+    "other": "".join(f"{kind} required pam_deny.so\n" for kind in _KINDS),
+}
 NSSWITCH = "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n"
 PROFILE = """\
 # Read by login shells.
@@ -60,6 +68,9 @@ def dress_root(root: Path) -> None:
     _replace_link(root / "var/run", "/run")
     for name, text in {"nsswitch.conf": NSSWITCH, "profile": PROFILE, "bash.bashrc": BASHRC}.items():
         (root / "etc" / name).write_text(text)
+    (root / "etc/pam.d").mkdir(exist_ok=True)
+    for name, text in PAM.items():
+        (root / "etc/pam.d" / name).write_text(text)
     # Faster starts, not needed for correctness: the loader also looks in the default directories.
     subprocess.run(["/sbin/ldconfig", "-r", str(root)], check=False, capture_output=True)
 

@@ -7,7 +7,7 @@ A daemon whose number rose is restarted by the keeper; that it runs with the new
 import json
 from pathlib import Path
 
-from slurm.provisioners.sandbox.keeper import replace_file
+from slurm.provisioners.sandbox.files import replace_file
 
 
 def epochs_of(home: Path) -> dict[str, int]:

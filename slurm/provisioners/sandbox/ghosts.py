@@ -16,7 +16,7 @@ from clusters.hostlist import HostlistError, expand
 from clusters.observation import JobSeen
 from console.errors import ConsoleError
 from slurm.client import Slurm
-from slurm.provisioners.sandbox.keeper import replace_file
+from slurm.provisioners.sandbox.files import replace_file
 
 HELD_BY_A_PROCESS = frozenset({"RUNNING", "COMPLETING", "SUSPENDED", "STOPPED"})
 

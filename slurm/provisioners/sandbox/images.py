@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Raised whenever `dress` or the package list changes what a tree contains: new trees are then made beside the old.
-RECIPE = "3"
+RECIPE = "6"
 _SLURM = """
 slurmctld slurmd slurmdbd slurm-client slurm-wlm-jwt-plugin munge mariadb-server-core mariadb-client-core
 openssh-server openssh-client
 """
 _LOGIN_NODE = """
 base-files bash coreutils passwd libc-bin sed grep gawk mawk findutils diffutils tar gzip xz-utils hostname procps
-util-linux bsdutils debianutils iproute2 perl-base python3 less nano vim-tiny ncurses-base ncurses-bin
+util-linux bsdutils debianutils sudo iproute2 perl-base python3 less nano vim-tiny ncurses-base ncurses-bin
+rsync
 """
 
 

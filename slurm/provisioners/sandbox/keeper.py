@@ -18,13 +18,22 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from slurm.provisioners.sandbox import linux
-from slurm.provisioners.sandbox.daemon import Daemon, Spec, machine_of, specs_from
-from slurm.provisioners.sandbox.room import enter_room, room_from, write_inside
+from slurm.provisioners.sandbox.daemon import Daemon, Spec, specs_from
+from slurm.provisioners.sandbox.files import digest, replace_file
+from slurm.provisioners.sandbox.machine import CONTROL, show_programs
+from slurm.provisioners.sandbox.pidfile import deciding, keeper_pid, may_start
+from slurm.provisioners.sandbox.processes import kill_machine, kill_marked, marks_of
+from slurm.provisioners.sandbox.room import (
+    empty_directory,
+    enter_room,
+    remove_directory,
+    room_from,
+    write_inside,
+)
 
-INSIDE = Path("/run/keeper")
+INSIDE = Path(CONTROL)
 QUICK_S, SLOW_S = 0.05, 5.0
 LOG_LIMIT, LOG_KEPT = 8 * 2**20, 2**20
-MARK = "QUARTERDECK_CLUSTER"
 
 
 class Keeper:
@@ -35,7 +44,13 @@ class Keeper:
         self.form = form
         self.daemons: dict[str, Daemon] = {}
         self.retiring: list[Daemon] = []
+        # UTS namespaces of machines whose daemon was replaced while what hangs on it goes on, held open by name.
+        self.former: dict[str, list[int]] = {}
+        # What is shown in the place of the room's own /usr, if anything.
+        self._usr = ""
         self._wanted: dict[str, Spec] = {}
+        # Of which daemons.json that is: what was reported before it was read says nothing of it.
+        self._taken = ""
         self._flags: set[int] = set()
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._written = ""
@@ -61,25 +76,38 @@ class Keeper:
     def _read_daemons(self) -> None:
         """Start what is new, stop what is gone, restart what differs. An unreadable file changes nothing."""
         try:
-            specs = {spec.name: spec for spec in specs_from((self.control / "daemons.json").read_text())}
+            text = (self.control / "daemons.json").read_text()
+            specs = {spec.name: spec for spec in specs_from(text)}
         except (OSError, ValueError, KeyError, TypeError) as error:
             print(f"daemons.json not taken: {error}", flush=True)
             return
-        self._wanted = specs
+        self._wanted, self._taken = specs, digest(text)
         if self.form != "prefix":
             self._write_files()
         now = time.monotonic()
         for name, daemon in list(self.daemons.items()):
             if specs.get(name) != daemon.spec:
+                self._hold(daemon)
                 daemon.stop(now)
                 self.retiring.append(self.daemons.pop(name))
         self._admit()
 
     def _write_files(self) -> None:
-        """/etc/hosts and its neighbours, which change with the nodes."""
-        for name, text in room_from((self.control / "room.json").read_text()).files.items():
+        """/etc/hosts and its neighbours, which change with the nodes, and the programs that commands find."""
+        room = room_from((self.control / "room.json").read_text())
+        for name, text in room.files.items():
             if not Path(name).is_file() or Path(name).read_text() != text:
                 write_inside(Path("/"), name, text)
+        if room.usr != self._usr:
+            if self._usr:
+                linux.unmount("/usr")
+            self._usr = ""
+            try:
+                if room.usr:
+                    show_programs(room.usr)
+                self._usr = room.usr
+            except OSError as error:  # commands go on with the room's own; the next reading tries again
+                print(f"{room.usr} not shown: {error}", flush=True)
 
     def _admit(self) -> None:
         """A changed daemon starts only after its former self has ended."""
@@ -98,7 +126,7 @@ class Keeper:
             self._sweep_after(daemon)
         self._admit()
         for daemon in self.daemons.values():
-            daemon.advance(now, may_start=self._lower_are_up(daemon.spec.order))
+            daemon.advance(now, may_start=self._may_start(daemon.spec))
         self._write_status()
         if now >= self._next_trim:
             self._next_trim = now + SLOW_S
@@ -107,14 +135,30 @@ class Keeper:
     def _sweep_after(self, daemon: Daemon) -> None:
         """A daemon that was removed, or restarted on a person's word, takes along what hangs on it.
 
-        A worker's jobs and a login node's sessions; a mere change of its arguments ends neither.
+        A worker's jobs and a login node's sessions, and the files that are the machine's own; a mere change of its
+        arguments or mounts ends neither.
         """
         wanted = self._wanted.get(daemon.spec.name)
-        if wanted is None or wanted.epoch != daemon.spec.epoch:
-            if daemon.spec.leaves:
-                kill_marked(daemon.spec.leaves)
-            if daemon.machine:
-                kill_machine(daemon.machine)
+        if wanted is not None and wanted.epoch == daemon.spec.epoch:
+            return
+        if daemon.spec.leaves:
+            kill_marked(daemon.spec.leaves)
+        if daemon.machine:
+            kill_machine(daemon.machine)
+        for namespace in self.former.pop(daemon.spec.name, []):
+            kill_machine(os.readlink(f"/proc/self/fd/{namespace}"))
+            os.close(namespace)
+        for place in daemon.spec.machine.own if daemon.spec.machine else ():
+            empty_directory(Path(place.source))
+        for directory in daemon.spec.takes_along if wanted is None else ():
+            remove_directory(Path(directory))
+
+    def _hold(self, daemon: Daemon) -> None:
+        """Keep a machine's namespace open: while it is, no other gets its number."""
+        if daemon.machine and daemon.pid:
+            with contextlib.suppress(OSError):
+                opened = os.open(f"/proc/{daemon.pid}/ns/uts", os.O_RDONLY | os.O_CLOEXEC)
+                self.former.setdefault(daemon.spec.name, []).append(opened)
 
     def _reap(self, now: float) -> None:
         while True:
@@ -128,10 +172,11 @@ class Keeper:
                 if daemon.exited(pid, status, now):
                     break
 
-    def _lower_are_up(self, order: int) -> bool:
-        """Or have failed once: accounting that will not start must not keep the controller down."""
-        lower = [daemon for daemon in self.daemons.values() if daemon.spec.order < order]
-        return all(daemon.state == "up" or daemon.failed_before for daemon in lower)
+    def _may_start(self, spec: Spec) -> bool:
+        """Lower ones are up, or have failed once: accounting that will not start must not keep the controller down."""
+        lower = [daemon for daemon in self.daemons.values() if daemon.spec.order < spec.order]
+        may_be_alone = not spec.alone_after or os.path.exists(spec.alone_after)
+        return all(daemon.state == "up" or (may_be_alone and daemon.failed_before) for daemon in lower)
 
     def _sleep(self) -> None:
         everyone = [*self.daemons.values(), *self.retiring]
@@ -159,7 +204,7 @@ class Keeper:
     def _write_status(self) -> None:
         daemons = [daemon.status() for daemon in [*self.daemons.values(), *self.retiring]]
         facts: dict[str, Any] = {"form": self.form, "pid": os.getpid(), "daemons": daemons}
-        facts["start_ticks"] = linux.start_ticks(os.getpid())
+        facts["start_ticks"], facts["taken"] = linux.start_ticks(os.getpid()), self._taken
         text = json.dumps(facts, indent=1)
         if text != self._written:
             self._written = text
@@ -176,94 +221,42 @@ class Keeper:
                     file.write(kept[kept.find(b"\n") + 1 :])
 
 
-def kill_marked(*marks: str) -> int:
-    """SIGKILL every process that has one of these in its environment, their descendants and their slurmstepd.
-
-    A slurmstepd outlives its slurmd and writes over its own environment, but a job's processes below it keep theirs.
-    Returns how many were killed.
-    """
-    parents = _parents()
-    doomed = {pid for pid in parents if not _environment(pid).isdisjoint(marks)}
-    doomed |= {parents[pid] for pid in doomed if _name(parents[pid]) == "slurmstepd"}
-    while more := {pid for pid, parent in parents.items() if parent in doomed} - doomed:
-        doomed |= more
-    doomed.discard(os.getpid())
-    for pid in doomed:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            continue
-    return len(doomed)
-
-
-def kill_machine(machine: str) -> None:
-    """SIGKILL every process of one UTS namespace, as its link in /proc reads: what shares a host name is a machine."""
-    for pid in _parents():
-        if machine_of(pid) == machine:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-
-
-def _parents() -> dict[int, int]:
-    parents: dict[int, int] = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", "rb") as file:
-                    parents[int(name)] = int(file.read().rsplit(b")", 1)[1].split()[1])
-            except (OSError, ValueError, IndexError):
-                continue
-    return parents
-
-
-def _environment(pid: int) -> set[str]:
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            return set(file.read().decode(errors="replace").split("\0"))
-    except OSError:
-        return set()
-
-
-def _name(pid: int) -> str:
-    try:
-        with open(f"/proc/{pid}/comm") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
-
-
-def marks_of(home: Path) -> tuple[str, str]:
-    """What tells a cluster's processes from all others: its daemons by our mark, its jobs by what slurmd gives them."""
-    return f"{MARK}={home}", f"SLURM_CONF={home}/conf/workers/slurm.conf"
-
-
-def replace_file(path: Path, text: str) -> None:
-    """Readers see the old text or the new, never a part."""
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.write_text(text)
-    temporary.replace(path)
-
-
 def start(home: Path, *, prefix: bool) -> None:
-    """Fork the keeper of the cluster directory `home` away; returns when it stands inside, raises OSError if not."""
+    """Have a keeper of the cluster directory `home`; returns when it stands inside, raises OSError if it does not."""
+    with deciding(home) as lock:
+        if keeper_pid(home) is not None:
+            return
+        if not may_start(home):
+            raise OSError("the cluster was ended meanwhile")
+        _start(home, lock, prefix=prefix)
+
+
+def _start(home: Path, lock: int, *, prefix: bool) -> None:
+    """Fork the keeper away. Both are in the same new mount namespace, where the keeper exchanges the root under this
+    process too: `home` and /proc are others from then on. So the keeper waits until its pid is written."""
     flags = linux.CLONE_NEWNS | linux.CLONE_NEWPID | linux.CLONE_NEWUTS
     if not prefix:
         _unshare(flags)
+    folder = os.open(home / "keeper", os.O_RDONLY | os.O_DIRECTORY)
+    wait, go = os.pipe()
     receive, send = os.pipe()
     pid = os.fork()
     if pid == 0:
-        os.close(receive)
+        for end in (receive, go, folder, lock):
+            os.close(end)
+        if not os.read(wait, 1):
+            os._exit(1)
+        os.close(wait)
         _keep(home, send, prefix=prefix)
     os.close(send)
     (home / "keeper/pid.json").write_text(
         json.dumps({"pid": pid, "start_ticks": linux.start_ticks(pid), "prefix": prefix})
     )
+    os.write(go, b".")
     with os.fdopen(receive) as answers:
         answer = answers.read()
     if answer != "inside":
-        (home / "keeper/pid.json").unlink()
+        os.unlink("pid.json", dir_fd=folder)
         raise OSError(answer or "the keeper ended before it had entered the cluster's root")
 
 

@@ -6,15 +6,20 @@
 
 import os
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
+from clusters.life_scripts import ABOUT, FILE_NAME, OF_JOBS, Hook, file_of, files_of
 from console.errors import Unavailable
-from slurm.provisioners.sandbox.cluster import SYSTEM_UIDS, SandboxCluster, SandboxNode, sockets_of
-from slurm.provisioners.sandbox.daemon import specs_text
+from slurm.provisioners.sandbox.cluster import SandboxCluster, SandboxNode, sockets_of
+from slurm.provisioners.sandbox.daemon import specs_from, specs_text
 from slurm.provisioners.sandbox.daemons import specs_of
-from slurm.provisioners.sandbox.keeper import replace_file
-from slurm.provisioners.sandbox.room import Room, room_text
+from slurm.provisioners.sandbox.files import replace_file
+from slurm.provisioners.sandbox.homes import make_homes
+from slurm.provisioners.sandbox.machine import CONTROL, MACHINES, TREES, VOLUMES
+from slurm.provisioners.sandbox.motd import motd
+from slurm.provisioners.sandbox.people import identity_files, keys_by_user
+from slurm.provisioners.sandbox.room import Room, remove_directory, room_text
 
 SLURM_FILES = ("slurm.conf", "gres.conf", "cgroup.conf", "topology.conf", "topology.yaml")
 COPIES = ("clients", "controller", "workers")
@@ -51,8 +56,20 @@ def platform_lines(cluster: SandboxCluster) -> str:
         f"AccountingStoragePass={places.munge_socket}",
         "AccountingStorageTRES=gres/gpu",
         *([f"PluginDir={plugin_directory(cluster)}"] if prefix else []),
+        *script_lines(cluster),
     ]
     return "\n".join([*lines, *(node_line(node, cluster) for node in cluster.nodes)]) + "\n"
+
+
+def script_lines(cluster: SandboxCluster) -> list[str]:
+    """Prologs and epilogs: the workers' in their copy of the configuration, the controller's in its own."""
+    homes = {Hook.WORKER_PROLOG: cluster.places.workers, Hook.WORKER_EPILOG: cluster.places.workers}
+    found = ((hook, file_of(cluster.scripts, hook)) for hook in OF_JOBS)
+    return [
+        f"{ABOUT[hook].key}={homes.get(hook, cluster.places.controller)}/{name}"
+        for hook, name in found
+        if name
+    ]
 
 
 def node_line(node: SandboxNode, cluster: SandboxCluster) -> str:
@@ -112,22 +129,39 @@ def lay_out(cluster: SandboxCluster, files: Mapping[str, str]) -> None:
 
 
 def complete_files(cluster: SandboxCluster, files: Mapping[str, str]) -> dict[str, str]:
-    """The configuration as the daemons get it: what was given, and the sandbox's own gres.conf and cgroup.conf."""
-    return {"gres.conf": gres_conf(cluster), "cgroup.conf": cgroup_conf(cluster), **files}
+    """The configuration as the daemons get it: what was given, the cluster's scripts, and the sandbox's own gres.conf
+    and cgroup.conf."""
+    own = {"gres.conf": gres_conf(cluster), "cgroup.conf": cgroup_conf(cluster)}
+    return {**own, **files_of(cluster.scripts), **files}
 
 
 def write_slurm_files(cluster: SandboxCluster, files: Mapping[str, str], copies: tuple[str, ...]) -> None:
-    """Write into the copies named: the controller, the workers and the clients each read their own."""
+    """Write into the copies named: the controller, the workers and the clients each read their own. Scripts first: what
+    names them comes after them."""
+    complete = complete_files(cluster, files)
     for copy in copies:
-        for name, text in complete_files(cluster, files).items():
-            _write(cluster.home / "conf" / copy / name, text, 0o644)
+        for name in sorted(complete, key=is_script, reverse=True):
+            mode = 0o755 if is_script(name) else 0o644
+            _write(cluster.home / "conf" / copy / name, complete[name], mode)
+
+
+def is_script(name: str) -> bool:
+    return FILE_NAME.fullmatch(name) is not None
+
+
+def forget_scripts(home: Path, *kept: Collection[str]) -> None:
+    """Remove the files of scripts that are in none of these sets of names. A daemon may still read what was in force
+    just now."""
+    names = {name for names in kept for name in names}
+    for path in (path for copy in COPIES for path in (home / "conf" / copy).glob("*.sh")):
+        if is_script(path.name) and path.name not in names:
+            path.unlink(missing_ok=True)
 
 
 def read_slurm_files(directory: Path) -> dict[str, str]:
-    """The configuration files in a directory by name; empty when there is none."""
-    return {
-        path.name: path.read_text() for path in sorted(directory.glob("*.conf")) if path.name in SLURM_FILES
-    }
+    """The configuration files and scripts in a directory by name; empty when there is none."""
+    found = sorted(directory.iterdir()) if directory.is_dir() else []
+    return {path.name: path.read_text() for path in found if path.name in SLURM_FILES or is_script(path.name)}
 
 
 def write_daemons(cluster: SandboxCluster, only: Collection[str] = ()) -> None:
@@ -136,10 +170,22 @@ def write_daemons(cluster: SandboxCluster, only: Collection[str] = ()) -> None:
     _write(cluster.home / "keeper/daemons.json", specs_text(specs), 0o600)
 
 
+def kept_nodes(home: Path) -> list[str]:
+    """The nodes whose slurmd the keeper was last told to run."""
+    try:
+        names = [spec.name for spec in specs_from((home / "keeper/daemons.json").read_text())]
+    except FileNotFoundError:
+        return []
+    return [name.removeprefix("slurmd-") for name in names if name.startswith("slurmd-")]
+
+
 def lay_out_login(cluster: SandboxCluster) -> None:
     """Who may sign in, and what a node's name means. sshd reads its keys anew at each sign-in."""
     _ssh_files(cluster)
-    if not cluster.tree.image.prefix:
+    if cluster.tree.image.prefix:
+        _link_volumes(cluster)
+    else:
+        make_homes(cluster)
         _write(cluster.home / "keeper/room.json", room_text(room_of(cluster)), 0o600)
 
 
@@ -175,13 +221,13 @@ def database_sql(cluster: SandboxCluster) -> str:
 
 
 def sshd_config(cluster: SandboxCluster) -> str:
-    """sshd_config(5): keys and certificates only; one list of keys for everybody's account."""
+    """sshd_config(5): keys and certificates only. Without login users one list of keys is for everybody's account."""
     ssh = cluster.places.ssh
     lines = [
         f"Port {cluster.ports.sshd}",
         "ListenAddress 127.0.0.1",
         f"HostKey {ssh}/host_ed25519",
-        f"AuthorizedKeysFile {ssh}/authorized_keys",
+        f"AuthorizedKeysFile {ssh}/{'users/%u' if cluster.logins.on else 'authorized_keys'}",
         f"TrustedUserCAKeys {ssh}/user_ca.pub",
         "AuthenticationMethods publickey",
         "PasswordAuthentication no",
@@ -229,7 +275,11 @@ def room_of(cluster: SandboxCluster) -> Room:
         ("home", "/home", own),
         *([] if cluster.login_home == "/root" else [(f"home/{cluster.login_user}", cluster.login_home, own)]),
         ("tmp", "/tmp", own),
-        ("keeper", "/run/keeper", own),
+        ("keeper", CONTROL, own),
+        ("machines", MACHINES, own),
+        *([(str(cluster.volumes), VOLUMES, own)] if cluster.volumes else []),
+        # All images of this machine, for parts that will run another one.
+        (str(cluster.tree.root.parents[1]), TREES, own),
     ]
     run = {
         "slurm": slurm,
@@ -247,43 +297,22 @@ def room_of(cluster: SandboxCluster) -> Room:
         files=system_files(cluster),
         run_directories=run,
         gpu_files=max(gpus, 16),
+        usr=cluster.usr.get("login", ""),
     )
 
 
 def system_files(cluster: SandboxCluster) -> dict[str, str]:
-    """/etc/passwd and its neighbours."""
-    name, uid, gid = cluster.login_user, os.getuid(), os.getgid()
-    others = {other: number for other, number in SYSTEM_UIDS.items() if number != uid}
-    passwd = [f"{name}:*:{uid}:{gid}:{name}:{cluster.login_home}:/bin/bash"]
-    passwd += [
-        f"{other}:*:{number}:{number}:{other}:/nonexistent:/usr/sbin/nologin"
-        for other, number in others.items()
-    ]
-    groups = [f"{name}:x:{gid}:", "users:x:100:"]
-    if uid == 0:
-        # An ordinary user's namespace has no such group to give a terminal to, and sshd would end the session.
-        groups.append("tty:x:5:")
-    groups += [f"{other}:x:{number}:" for other, number in others.items() if number != gid]
+    """Users, hosts and what a login says."""
     hosts = " ".join(
         [cluster.controller_host, f"{cluster.name}-login", *(node.name for node in cluster.nodes)]
     )
     return {
-        "/etc/passwd": "\n".join(passwd) + "\n",
-        "/etc/group": "\n".join(groups) + "\n",
+        **identity_files(cluster),
         "/etc/hosts": f"127.0.0.1 localhost {hosts}\n::1 localhost\n",
         "/etc/hostname": f"{cluster.controller_host}\n",
         "/etc/resolv.conf": _host_file("/etc/resolv.conf"),
         "/etc/motd": motd(cluster),
     }
-
-
-def motd(cluster: SandboxCluster) -> str:
-    gpus = sum(node.gpus for node in cluster.nodes)
-    return (
-        f"\n  Login node of {cluster.name}: Slurm {cluster.tree.slurm_version}, {len(cluster.nodes)} nodes"
-        f"{f', {gpus} declared GPUs' if gpus else ''}.\n"
-        "  sinfo shows the nodes, squeue the jobs; srun and sbatch run them.\n\n"
-    )
 
 
 def _host_file(path: str) -> str:
@@ -305,9 +334,26 @@ def make_munge_key(cluster: SandboxCluster) -> None:
 
 def _ssh_files(cluster: SandboxCluster) -> None:
     ssh = cluster.home / "ssh"
-    _write(ssh / "sshd_config", sshd_config(cluster), 0o644)
-    _write(ssh / "authorized_keys", "".join(f"{key.strip()}\n" for key in cluster.public_keys), 0o644)
+    _write(ssh / cluster.sshd_config, sshd_config(cluster), 0o644)
+    _write(ssh / "authorized_keys", _key_lines(cluster.public_keys), 0o644)
+    _user_keys(cluster, ssh / "users")
     _write(ssh / "user_ca.pub", f"{cluster.user_ca_key.strip()}\n", 0o644)
+
+
+def _user_keys(cluster: SandboxCluster, directory: Path) -> None:
+    """A file for each account; that of a user who is gone goes first."""
+    directory.mkdir(exist_ok=True)
+    _own(directory, (os.getuid(), os.getgid()), 0o755)
+    keys = keys_by_user(cluster)
+    for path in directory.iterdir():
+        if path.name not in keys:
+            path.unlink()
+    for name, lines in keys.items():
+        _write(directory / name, _key_lines(lines), 0o644)
+
+
+def _key_lines(keys: Iterable[str]) -> str:
+    return "".join(f"{key.strip()}\n" for key in keys)
 
 
 def _prefix_directories(cluster: SandboxCluster) -> None:
@@ -325,6 +371,16 @@ def _prefix_directories(cluster: SandboxCluster) -> None:
         link = cluster.home / f"gpu/nvidia{index}"
         if not link.is_symlink():
             link.symlink_to("/dev/null")
+
+
+def _link_volumes(cluster: SandboxCluster) -> None:
+    """Where no volume can be at its path there are links below the cluster's directory, and nothing is read-only."""
+    links = cluster.home / "mounts"
+    remove_directory(links)
+    for mount in cluster.mounts:
+        link = links / mount.path.lstrip("/")
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to((cluster.volumes or cluster.home / "volumes") / mount.volume)
 
 
 def _write(path: Path, text: str, mode: int, owner: tuple[int, int] | None = None) -> None:

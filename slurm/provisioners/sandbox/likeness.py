@@ -6,10 +6,12 @@ Pure but for the ports, which are remembered in the cluster's directory.
 import hashlib
 from pathlib import Path
 
+from django.conf import settings
+
 from clusters.provisioner import ClusterRef
 from clusters.spec import ClusterSpec, NodeGroup
 from console.errors import Unavailable
-from slurm.provisioners.sandbox.cluster import SandboxCluster, SandboxNode
+from slurm.provisioners.sandbox.cluster import SandboxCluster, SandboxMount, SandboxNode
 from slurm.provisioners.sandbox.images import HOST_PREFIX, IMAGES, Image, Tree
 from slurm.provisioners.sandbox.ports import ports_of
 from slurm.provisioners.sandbox.space import can_make_rooms
@@ -44,7 +46,16 @@ def likeness(spec: ClusterSpec, ref: ClusterRef, home: Path, tree: Tree) -> Sand
         ),
         public_keys=spec.ssh_keys,
         user_ca_key=ref.ssh_ca,
+        mounts=tuple(SandboxMount(m.volume, m.path, m.read_only) for m in spec.mounts),
+        volumes=volumes_home(),
+        scripts=spec.scripts,
+        logins=spec.logins,
     )
+
+
+def volumes_home() -> Path:
+    """Where the volumes of this machine's regions are, each in a directory by its key."""
+    return Path(settings.VAR_DIR) / "volumes"
 
 
 def _node(group: NodeGroup, name: str, port: int) -> SandboxNode:

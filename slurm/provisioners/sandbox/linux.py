@@ -29,6 +29,7 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVA
     16384,
     1 << 18,
 )
+MS_RELATIME = 1 << 21
 MNT_DETACH = 2
 PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER = 1, 24, 36
 # glibc has no wrapper for it.
@@ -82,6 +83,24 @@ def bind_read_only(source: str, target: str) -> None:
     """The same, to look at only; what is mounted further below is not shown. For root: a user namespace may not."""
     bind(source, target, recursive=False)
     mount("none", target, flags=MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC)
+
+
+def restrict(target: str, *, read_only: bool) -> None:
+    """No devices and no set-user-id programs below a mount, and nothing to write to where said. What else holds of it
+    is kept: in a user namespace a remount may take nothing back (mount_namespaces(7), locked flags)."""
+    wanted = MS_NOSUID | MS_NODEV | (MS_RDONLY if read_only else 0)
+    mount("none", target, flags=MS_REMOUNT | MS_BIND | _held_flags(target) | wanted)
+
+
+def make_read_only(target: str) -> None:
+    """Nothing to write to below a mount; what else holds of it is kept."""
+    mount("none", target, flags=MS_REMOUNT | MS_BIND | _held_flags(target) | MS_RDONLY)
+
+
+def _held_flags(target: str) -> int:
+    held = os.statvfs(target).f_flag
+    same = os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC | os.ST_NOATIME | os.ST_NODIRATIME | os.ST_RDONLY
+    return (held & same) | (MS_RELATIME if held & os.ST_RELATIME else 0)
 
 
 def unmount(target: str) -> None:

@@ -1,5 +1,6 @@
 """What the sandbox needs of this machine: a tree of Slurm's packages, namespaces, and room on the disk."""
 
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,11 +10,17 @@ from django.conf import settings
 
 from clusters.finding import Finding, State
 from clusters.models import Image as OfferedImage
-from clusters.platform import RegionRef
+from clusters.platform import LoginsHere, RegionRef
 from clusters.region_form import RegionForm
+from console.words import listed
+from slurm.provisioners.sandbox.cluster import own_name
 from slurm.provisioners.sandbox.images import HOST_PREFIX, IMAGES
+from slurm.provisioners.sandbox.likeness import volumes_home
 from slurm.provisioners.sandbox.space import can_make_rooms
 from slurm.provisioners.sandbox.tree import NEEDED_MIB, cache_home, cached_tree
+from slurm.provisioners.sandbox.volumes import DATASETS, has_dataset
+from storage.kinds import Kind
+from storage.models import Offer
 
 # Below it a cluster's logs, accounting and jobs' files soon meet a full disk.
 LITTLE_MIB = 2048
@@ -28,17 +35,37 @@ class SandboxPlatform:
         "To try things out."
     )
     form: ClassVar[type[RegionForm]] = RegionForm
-    spares_jobs: ClassVar[bool] = False
 
     def __init__(self, ref: RegionRef) -> None:
         self.ref = ref
 
     def readiness(self) -> tuple[Finding, ...]:
         why_no_rooms = can_make_rooms()
-        return (_namespaces(why_no_rooms), *_trees(bool(why_no_rooms)), _disk())
+        return (_namespaces(why_no_rooms), *_trees(bool(why_no_rooms)), _disk(), *_datasets(self.ref))
 
     def offers(self, slurm_version: str) -> bool:
         return slurm_version in IMAGES
+
+    def mount_caveat(self) -> str:
+        if not can_make_rooms():
+            return ""
+        return (
+            "This machine makes no namespaces, so mounts are links only: /shared is mounts/shared below the cluster's "
+            "own directory, the same for every node, and read-only is not enforced."
+        )
+
+    def logins(self) -> LoginsHere:
+        if can_make_rooms():
+            return LoginsHere(
+                "Its machine makes no namespaces, so clusters there have this machine's own users and nobody else's."
+            )
+        if os.getuid():
+            return LoginsHere(
+                caveat=f"This console does not run as root, so every login user is {own_name()} to the system: names, "
+                f"homes and keys are each one's own, but jobs run as {own_name()}, everybody can read all files, and "
+                "sudo does nothing."
+            )
+        return LoginsHere()
 
     def documents(self) -> Mapping[str, str]:
         return {}
@@ -95,6 +122,21 @@ def _disk() -> Finding:
             "disk", "Disk", State.WARN, sentence, "That is little. Clear some before jobs meet its end."
         )
     return Finding("disk", "Disk", State.OK, sentence)
+
+
+def _datasets(ref: RegionRef) -> Iterator[Finding]:
+    """Whether the files of each dataset on offer are there. Other volumes are made when somebody asks for one."""
+    offered = Offer.objects.filter(region__slug=ref.slug, kind=Kind.DATASET).values_list("source", flat=True)
+    if not offered:
+        return
+    missing = sorted(source for source in offered if not has_dataset(source))
+    title, key = "Datasets", "datasets"
+    if missing:
+        sentence = f"There are no files of {listed(missing)}."
+        hint = f"Lay them in {volumes_home() / DATASETS}, each in a directory by its name."
+        yield Finding(key, title, State.WARN, sentence, hint)
+    else:
+        yield Finding(key, title, State.OK, f"The files of {listed(sorted(offered))} are here.")
 
 
 def _free_mib(path: Path) -> int:

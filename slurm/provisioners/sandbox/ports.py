@@ -17,7 +17,7 @@ from pathlib import Path
 
 from console.errors import Unavailable
 from slurm.provisioners.sandbox.cluster import Ports
-from slurm.provisioners.sandbox.keeper import replace_file
+from slurm.provisioners.sandbox.files import replace_file
 
 FIRST, LAST = 17000, 29999
 FIXED = ("slurmctld", "slurmdbd", "sshd")

@@ -16,8 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from slurm.provisioners.sandbox import linux
+from slurm.provisioners.sandbox.machine import MEMORY
 
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+# Of files that not everybody reads.
+MODES = {"/etc/shadow": 0o600, "/etc/sudoers": 0o440}
 TOP_LINKS = {"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64"}
 KERNEL_SWITCHES = ("sys", "sysrq-trigger", "irq", "bus")
 EMPTY_DIRECTORIES = ("dev", "proc", "sys", "run", "tmp", "root", "home", "mnt", "opt", "srv")
@@ -29,7 +32,8 @@ class Room:
 
     `binds` are (source, target, owner) with sources relative to the cluster directory or absolute, targets inside;
     `owner` is (uid, gid) to give a new source directory as root, else ignored. `files` are written inside at every
-    start and whenever the keeper rereads. `run_directories` are made below /run with their owner.
+    start and whenever the keeper rereads. `run_directories` are made below /run with their owner. `usr` is where the
+    programs are that commands shall find, inside; empty for the tree's own.
     """
 
     tree: str
@@ -39,6 +43,7 @@ class Room:
     run_directories: dict[str, tuple[int, int]] = field(default_factory=dict)
     gpu_files: int = 0
     plain: bool = False
+    usr: str = ""
 
 
 def room_from(text: str) -> Room:
@@ -69,6 +74,9 @@ def enter_room(room: Room, home: Path) -> str:
     linux.mount("tmpfs", str(root / "run"), "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "mode=755")
     for name, owner in room.run_directories.items():
         _make_directory(root / "run" / name, owner)
+    memory = root / MEMORY.lstrip("/")
+    memory.mkdir()
+    linux.mount("tmpfs", str(memory), "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "mode=700")
     for source, target, owner in room.binds:
         _bind_directory(home / source, root / target.lstrip("/"), owner)
     for name, text in room.files.items():
@@ -90,11 +98,15 @@ def _show_kernel(root: Path) -> None:
 
 
 def write_inside(root: Path, name: str, text: str) -> None:
-    """Replace a file of the cluster's own root."""
+    """Replace a file of the cluster's own root: whoever looks somebody up meanwhile finds the old one or the new."""
     path = root / name.lstrip("/")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
-    path.write_text(text)
+    fresh = path.with_name(f".{path.name}.new")
+    fresh.unlink(missing_ok=True)
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODES.get(name, 0o644))
+    with os.fdopen(handle, "w") as file:
+        file.write(text)
+    fresh.replace(path)
 
 
 def _mount_root(room: Room, home: Path, root: Path) -> str:

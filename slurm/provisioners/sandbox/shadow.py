@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import socket
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
@@ -21,6 +20,7 @@ from slurm.provisioners.sandbox.cluster import Ports, SandboxCluster, SandboxNod
 from slurm.provisioners.sandbox.daemon import Spec
 from slurm.provisioners.sandbox.daemons import specs_of
 from slurm.provisioners.sandbox.layout import complete_files, lay_out, platform_lines
+from slurm.provisioners.sandbox.passing import left_behind, make_passing
 from slurm.provisioners.sandbox.room import remove_directory
 from slurm.provisioners.sandbox.space import run_keeper_module
 from slurm.provisioners.sandbox.trial import Ending, Trial, run_in_turn
@@ -83,7 +83,7 @@ def _require(company: list[Trial], endings: list[Ending]) -> None:
 def _twin(cluster: SandboxCluster, home: Path) -> SandboxCluster:
     """The same cluster elsewhere. Apart it may even keep its ports; beside the real one it needs others."""
     ports = _spare_ports() if cluster.tree.image.prefix else cluster.ports
-    return replace(cluster, home=home, ports=ports, epochs={})
+    return replace(cluster, home=home, ports=ports, epochs={}, usr={}, mounts=(), volumes=None)
 
 
 def _for_twin(files: Mapping[str, str], cluster: SandboxCluster, twin: SandboxCluster) -> dict[str, str]:
@@ -127,7 +127,9 @@ def _keep_memory(cluster: SandboxCluster, twin: SandboxCluster) -> None:
     saved = [twin.home / "state" / name for name in REMEMBERED]
     if memory.exists() or not all(path.is_file() for path in saved):
         return
-    building = Path(tempfile.mkdtemp(prefix=".memory-", dir=memory.parent))
+    for left in left_behind(memory.parent, "memory"):
+        remove_directory(left)
+    building = make_passing(memory.parent, "memory")
     for path in saved:
         shutil.copyfile(path, building / path.name)
     try:
@@ -200,12 +202,23 @@ def _run_apart(home: Path, trials: list[Trial]) -> list[Ending]:
 def _throwaway(cluster: SandboxCluster) -> Iterator[Path]:
     """In the cluster's own directory: an overlay's upper layer may not lie on every file system."""
     cluster.home.mkdir(parents=True, exist_ok=True)
-    home = Path(tempfile.mkdtemp(prefix=".shadow-", dir=cluster.home))
+    sweep_shadows(cluster.home)
+    home = make_passing(cluster.home, "shadow")
     try:
         yield home
     finally:
-        remove_directory(home)
-        remove_directory(sockets_of(home))
+        _remove(home)
+
+
+def sweep_shadows(home: Path) -> None:
+    """Remove what shadows of the cluster left whose process was killed."""
+    for left in left_behind(home, "shadow"):
+        _remove(left)
+
+
+def _remove(home: Path) -> None:
+    remove_directory(home)
+    remove_directory(sockets_of(home))
 
 
 def _spare_ports() -> Ports:

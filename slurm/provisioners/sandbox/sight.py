@@ -7,10 +7,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from clusters.life_scripts import ABOUT, Hook, version_in
 from clusters.observation import Part, PartState
 from slurm.provisioners.sandbox.apply import APPLYING, good_files
+from slurm.provisioners.sandbox.daemon import Spec
 from slurm.provisioners.sandbox.epochs import epochs_of
-from slurm.provisioners.sandbox.keeper import replace_file
+from slurm.provisioners.sandbox.files import replace_file
 from slurm.provisioners.sandbox.layout import COPIES, read_slurm_files
 from slurm.provisioners.sandbox.space import DaemonState, Keeping, keeping
 
@@ -22,6 +24,7 @@ KINDS = {
     "sshd": "login",
 }
 STATES = {"up": PartState.UP, "starting": PartState.STARTING, "waiting": PartState.STARTING}
+OF_WORKERS = (Hook.WORKER_PROLOG, Hook.WORKER_EPILOG)
 MOST_DRIFT_LINES = 60
 
 
@@ -38,7 +41,55 @@ def _part(name: str, daemon: DaemonState | None, kept: bool) -> Part:
     since = datetime.fromtimestamp(daemon.since, UTC) if daemon.since else None
     state = STATES.get(daemon.state, PartState.DOWN)
     detail = "" if state is PartState.UP else "\n".join(daemon.last_lines[-5:])
-    return Part(kind, shown, state, since, detail, daemon.restarts)
+    init = next((version for step in daemon.steps or () if (version := version_in(step))), "")
+    return Part(kind, shown, state, since, detail, daemon.restarts, init)
+
+
+def with_job_scripts(parts: tuple[Part, ...], home: Path) -> tuple[Part, ...]:
+    """The workers with the prolog and the epilog that their copy of the configuration names, and has."""
+    copy = home / "conf/workers"
+    try:
+        lines = dict(
+            line.split("=", 1) for line in (copy / "slurm.conf").read_text().splitlines() if "=" in line
+        )
+    except FileNotFoundError:
+        return parts
+    found = {hook: _version_at(copy, lines.get(ABOUT[hook].key, "")) for hook in OF_WORKERS}
+    return tuple(
+        replace(part, prolog=found[Hook.WORKER_PROLOG], epilog=found[Hook.WORKER_EPILOG])
+        if part.kind == "worker"
+        else part
+        for part in parts
+    )
+
+
+def _version_at(copy: Path, path: str) -> str:
+    """Empty for none, and for one whose file is not there: slurmd could not run it."""
+    version = version_in(path)
+    return version if version and (copy / Path(path).name).is_file() else ""
+
+
+def without_mounts(wanted: Iterable[Spec], state: Keeping | None) -> list[str]:
+    """The machines whose daemon has not come up with its volumes yet, or still has others."""
+    late = []
+    for spec in wanted:
+        if spec.machine is not None:
+            daemon = state.daemon(spec.name) if state else None
+            mounts = tuple((place.source, place.path, place.read_only) for place in spec.machine.volumes)
+            if daemon is None or daemon.mounts != mounts:
+                late.append(spec.name.removeprefix("slurmd-"))
+    return late
+
+
+def without_init(wanted: Iterable[Spec], state: Keeping | None) -> list[str]:
+    """The machines whose daemon was not started by what the cluster's init scripts are now."""
+    late = []
+    for spec in wanted:
+        daemon = state.daemon(spec.name) if state else None
+        has = daemon.steps if daemon else ()
+        if has is not None and has != tuple(step["argv"][-1] for step in spec.steps):
+            late.append(spec.name.removeprefix("slurmd-"))
+    return late
 
 
 def unsettled(parts: tuple[Part, ...], why: str) -> tuple[Part, ...]:

@@ -20,7 +20,10 @@ from console.errors import Unavailable
 from slurm.provisioners.sandbox import linux
 from slurm.provisioners.sandbox.cluster import SandboxCluster, sockets_of
 from slurm.provisioners.sandbox.daemons import daemon_environment
-from slurm.provisioners.sandbox.keeper import kill_marked, marks_of
+from slurm.provisioners.sandbox.files import digest
+from slurm.provisioners.sandbox.pidfile import deciding, forbid_start
+from slurm.provisioners.sandbox.pidfile import keeper_pid as keeper_pid
+from slurm.provisioners.sandbox.processes import kill_marked, marks_of
 from slurm.provisioners.sandbox.room import empty_directory
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[3]
@@ -31,7 +34,8 @@ PLAIN_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "QUARTERDEC
 
 @dataclass(frozen=True)
 class DaemonState:
-    """One daemon as the keeper last wrote it. `pid` is as seen inside; `since` in seconds since the epoch."""
+    """One daemon as the keeper last wrote it. `pid` is as seen inside; `since` in seconds since the epoch; `steps` are
+    the last words of the commands that ran before it, None from a keeper that does not say."""
 
     name: str
     state: str
@@ -40,32 +44,29 @@ class DaemonState:
     restarts: int
     epoch: int
     last_lines: tuple[str, ...]
+    mounts: tuple[tuple[str, str, bool], ...] = ()
+    usr: str = ""
+    steps: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
 class Keeping:
-    """A running keeper: its pid on this machine, its form (overlay, plain or prefix) and its daemons."""
+    """A running keeper: its pid on this machine, its form (overlay, plain or prefix) and its daemons.
+
+    `is_current`: it has read the daemons.json that is there now; before that its daemons are those of an older one.
+    """
 
     pid: int
     form: str
     daemons: tuple[DaemonState, ...]
+    is_current: bool = True
 
     def daemon(self, name: str) -> DaemonState | None:
         return next((daemon for daemon in self.daemons if daemon.name == name), None)
 
     @property
     def is_settled(self) -> bool:
-        return bool(self.daemons) and all(daemon.state == "up" for daemon in self.daemons)
-
-
-def keeper_pid(home: Path) -> int | None:
-    """The keeper's pid on this machine, or None when it does not run; never a stranger with a reused pid."""
-    try:
-        facts = json.loads((home / "keeper/pid.json").read_text())
-    except (FileNotFoundError, ValueError):
-        return None
-    alive = facts["start_ticks"] is not None and linux.start_ticks(facts["pid"]) == facts["start_ticks"]
-    return int(facts["pid"]) if alive else None
+        return self.is_current and bool(self.daemons) and all(daemon.state == "up" for daemon in self.daemons)
 
 
 def keeping(home: Path) -> Keeping | None:
@@ -81,9 +82,24 @@ def keeping(home: Path) -> Keeping | None:
         return Keeping(pid, "", ())
     names = ("name", "state", "pid", "since", "restarts", "epoch")
     daemons = [
-        DaemonState(**{n: d[n] for n in names}, last_lines=tuple(d["last_lines"])) for d in facts["daemons"]
+        DaemonState(
+            **{n: d[n] for n in names},
+            last_lines=tuple(d["last_lines"]),
+            mounts=tuple((source, path, bool(ro)) for source, path, ro in d.get("mounts", ())),
+            usr=d.get("usr", ""),
+            steps=tuple(d["steps"]) if "steps" in d else None,
+        )
+        for d in facts["daemons"]
     ]
-    return Keeping(pid, facts["form"], tuple(daemons))
+    return Keeping(pid, facts["form"], tuple(daemons), _has_read(home, facts.get("taken")))
+
+
+def _has_read(home: Path, taken: str | None) -> bool:
+    """Of a keeper that does not say (it was started by an older console) nothing is known, and its word is taken."""
+    try:
+        return taken is None or taken == digest((home / "keeper/daemons.json").read_text())
+    except FileNotFoundError:
+        return True
 
 
 def start_keeper(home: Path, *, prefix: bool) -> int:
@@ -107,9 +123,12 @@ def start_keeper(home: Path, *, prefix: bool) -> int:
     return pid
 
 
-def stop_keeper(home: Path, limit_s: float = 40.0) -> None:
-    """Stop all daemons in order and every job with them; kills what is left after the limit. Idempotent."""
-    pid = keeper_pid(home)
+def stop_keeper(home: Path, limit_s: float = 40.0, *, for_good: bool = False) -> None:
+    """Stop all daemons in order and every job with them; kills what is left after the limit. Idempotent.
+
+    `for_good`: whoever decided before to start it comes too late (until `pidfile.allow_start`).
+    """
+    pid = _last_keeper(home, for_good=for_good)
     if pid is not None:
         os.kill(pid, signal.SIGTERM)
         if not wait_until(lambda: keeper_pid(home) is None, limit_s):
@@ -117,6 +136,16 @@ def stop_keeper(home: Path, limit_s: float = 40.0) -> None:
             wait_until(lambda: keeper_pid(home) is None, 5.0)
     sweep(home)
     shutil.rmtree(sockets_of(home), ignore_errors=True)
+
+
+def _last_keeper(home: Path, *, for_good: bool) -> int | None:
+    """Its pid, when nobody is about to start one any more."""
+    if not (home / "keeper").is_dir():
+        return None
+    with deciding(home):
+        if for_good:
+            forbid_start(home)
+        return keeper_pid(home)
 
 
 def sweep(home: Path) -> None:

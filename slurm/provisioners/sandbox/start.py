@@ -10,6 +10,7 @@ from console.errors import Unavailable
 from slurm.provisioners.sandbox.cluster import SandboxCluster
 from slurm.provisioners.sandbox.layout import lay_out
 from slurm.provisioners.sandbox.ports import busy_ports
+from slurm.provisioners.sandbox.running_images import as_it_runs, note_room
 from slurm.provisioners.sandbox.space import (
     keeper_pid,
     keeping,
@@ -28,6 +29,8 @@ def begin_cluster(cluster: SandboxCluster, files: Mapping[str, str]) -> None:
     if keeper_pid(cluster.home):
         return
     sweep(cluster.home)
+    note_room(cluster.home, cluster.tree.image.name)
+    cluster = as_it_runs(cluster)
     lay_out(cluster, files)
     write_command_environment(cluster)
     _check_ports(cluster)

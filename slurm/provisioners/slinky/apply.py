@@ -35,8 +35,9 @@ WEBHOOK_LAG_S = 1.0
 def apply_spec(site: Site, spec: ClusterSpec, say: Say, *, force: bool) -> None:
     """Raises Rejected (refused by the API, a webhook or another manager of a field) or Unavailable."""
     look = look_at(site, spec)
-    wanted = round_of(site, look).things
-    said = [*_write_objects(site, wanted), *_deeds(site, look, force=force)]
+    now = round_of(site, look)
+    wanted = now.things
+    said = [*_write_objects(site, wanted), *now.kept, *_deeds(site, look, force=force)]
     for sentence in said:
         say(sentence)
     site.kube.apply(note_of(site.names, wanted), force=True)

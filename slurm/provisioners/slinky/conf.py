@@ -6,7 +6,8 @@ stands here (slurm-operator 1.2 changelog). The user's block and the partitions 
 
 Workers are dynamic nodes (`slurmd -Z`): a partition that names one by one a node that never registered is fatal to
 slurmctld (26.05), one that names a Slurm NodeSet is not. So the platform's partitions name groups, and own partitions
-are cut down to the nodes that Slurm is known to know.
+are cut down to the nodes that Slurm is known to know. A group's partition goes after its last worker: jobs end with
+the partition that they run in.
 """
 
 from collections.abc import Set
@@ -37,10 +38,15 @@ ConstrainDevices=yes
 """
 
 
-def rendered(spec: ClusterSpec, known: Set[str] | None = None) -> RenderedConf:
-    """The text and which of its lines are the user's. `known` are the nodes that Slurm has records of; None is all."""
+def rendered(
+    spec: ClusterSpec, known: Set[str] | None = None, lingering: Set[str] = frozenset()
+) -> RenderedConf:
+    """The text and which of its lines are the user's. `known` are the nodes that Slurm has records of, None is all;
+    `lingering` the groups that the spec has no longer and that still have workers."""
     kept = spec.with_partitions(_kept(spec.partitions, known))
-    return render_conf(kept, _head(spec.slurm_conf), [*kept.group_partitions, *kept.partitions])
+    going = [PartitionSpec(name=group, nodes=group) for group in sorted(lingering)]
+    going += [partition for partition in spec.region_partitions if partition.nodes in lingering]
+    return render_conf(kept, _head(spec.slurm_conf), [*kept.group_partitions, *going, *kept.partitions])
 
 
 def gres_conf(detect: str) -> str:

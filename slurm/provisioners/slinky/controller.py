@@ -4,6 +4,7 @@ from slurm.kube.kinds import CONTROLLER, REST_API, Thing
 from slurm.provisioners.slinky import conf
 from slurm.provisioners.slinky import design as parts
 from slurm.provisioners.slinky.design import Design, secret_ref, template, volume_claim
+from slurm.provisioners.slinky.scripts import script_note, script_refs
 from slurm.provisioners.slinky.secrets import JWT_KEY_FILE, SLURM_KEY_FILE
 
 
@@ -25,10 +26,15 @@ def controller(design: Design) -> Thing:
             "logfile": {"image": design.settings.log_image},
             "persistence": {"enabled": True, **volume_claim(design.settings, design.settings.state_size)},
             "configFileRefs": [{"name": names.slurm_files}],
-            "extraConf": conf.rendered(design.spec, design.known).text,
+            **script_refs(design),
+            "extraConf": extra_conf(design),
             **_template(design, parts.CONTROLLER),
         },
     )
+
+
+def extra_conf(design: Design) -> str:
+    return conf.rendered(design.spec, design.known, design.lingering).text + script_note(design)
 
 
 def rest_api(design: Design) -> Thing:

@@ -3,7 +3,8 @@ Pure.
 
 The pod's file follows the ConfigMap with a delay of up to two minutes, and a pod that fell over under the old file may
 go on being restarted with it, more and more slowly. So only an end that must have been met with the present file is
-evidence against it; for any other the pod is made anew, which gives it the present file at once.
+evidence against it; for any other the pod is made anew, which gives it the present file at once. Kubernetes tells times
+by the second: within the same one nobody knows what came first, and nothing is evidence.
 """
 
 from collections.abc import Iterable, Mapping
@@ -61,9 +62,9 @@ def crash_of(scene: Scene) -> Crash | None:
 def _by_this_file(pod: Thing, ended: Mapping[str, Any], changed: datetime | None) -> bool:
     made = parse_moment(str(pod["metadata"].get("creationTimestamp") or ""))
     began, over = (parse_moment(str(ended.get(key) or "")) for key in ("startedAt", "finishedAt"))
-    if changed is None or made is None or made >= changed:
+    if changed is None or made is None or made > changed:
         return True
-    return bool(began and over and began < changed <= over and over - began > RAN_WELL)
+    return bool(began and over and began < changed < over and over - began > RAN_WELL)
 
 
 def conf_changed_at(scene: Scene) -> datetime | None:
@@ -76,8 +77,8 @@ def conf_changed_at(scene: Scene) -> datetime | None:
 def crash_words(log: Iterable[str], conf: str, crash: Crash) -> str:
     """Why, in a sentence, of the last lines that the controller wrote; empty when accounting is what it lacks."""
     lines = tuple(log)
-    fatal = [line for line in lines if "fatal" in line]
-    if fatal and all(any(word in line.lower() for word in _WAITS_FOR_ACCOUNTING) for line in fatal):
+    telling = [line for line in lines if "fatal" in line] or lines[-1:]
+    if telling and all(any(word in line.lower() for word in _WAITS_FOR_ACCOUNTING) for line in telling):
         return ""
     found = list(problems_in(Ended(crash.code, lines), conf, path="slurm_conf", daemon="slurmctld"))
     blocking = [problem.message for problem in found if problem.blocking]

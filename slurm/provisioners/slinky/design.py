@@ -24,6 +24,7 @@ class Design:
     """`known` are the nodes that Slurm has records of: own partitions name no others. None means all of the spec's.
 
     `replicas` are the sizes of NodeSets, by group, at a stage of a change; of others it is the number of their nodes.
+    `lingering` are the groups that the spec has no longer and that still have workers.
     """
 
     spec: ClusterSpec
@@ -33,6 +34,7 @@ class Design:
     restarts: Restarts = field(default_factory=dict)
     known: Set[str] | None = None
     replicas: Mapping[str, int] = field(default_factory=dict)
+    lingering: Set[str] = frozenset()
 
     @property
     def controller_ref(self) -> dict[str, str]:

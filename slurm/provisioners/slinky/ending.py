@@ -105,7 +105,10 @@ def destroy_cluster(site: Site, say: Say) -> None:
         (POD, names.shadow_pod),
         (SERVICE, names.database),
         *((SECRET, name) for name in (names.slurm_key, names.jwt_key, names.database, names.sssd)),
-        *((CONFIG_MAP, name) for name in (names.slurm_files, names.ssh_authority, names.note)),
+        *(
+            (CONFIG_MAP, name)
+            for name in (names.slurm_files, names.ssh_authority, names.note, *names.scripts)
+        ),
         *((CLAIM, name) for name in claims),
     ]
     gone = [kind for kind, name in leftovers if site.kube.delete(kind, name, names.namespace)]

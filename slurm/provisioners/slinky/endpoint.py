@@ -6,11 +6,21 @@ The operator makes host keys once and keeps them in a Secret; a login node that 
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
 
-from clusters.provisioner import LoginEndpoint
+from clusters.provisioner import Executor, LoginEndpoint
 from console.errors import Unavailable
+from slurm.executors.pod import PodExecutor
 from slurm.kube.kinds import NODE, POD, SECRET, SERVICE, Thing
 from slurm.provisioners.slinky.names import CLUSTER_LABEL
-from slurm.provisioners.slinky.pods import COMPONENT, is_ready, machine_of, name_of
+from slurm.provisioners.slinky.pods import (
+    COMPONENT,
+    CONTAINERS,
+    SLURM_NAME,
+    WORKER,
+    is_ready,
+    labels,
+    machine_of,
+    name_of,
+)
 from slurm.provisioners.slinky.region import LoginBy
 from slurm.provisioners.slinky.site import Site
 
@@ -22,11 +32,7 @@ ADDRESSES = ("ExternalIP", "InternalIP")
 
 def login_endpoint(site: Site) -> LoginEndpoint:
     """Three or four requests. Raises Unavailable while no login node is up."""
-    mine = f"{CLUSTER_LABEL}={site.names.key},{COMPONENT}=login"
-    pods = site.kube.list(POD, site.names.namespace, labels=mine).items
-    pod = next((pod for pod in pods if is_ready(pod)), None)
-    if pod is None:
-        raise Unavailable(f"The login node of {site.ref.name} is not up.", "See the cluster's parts.")
+    pod = _ready_pod(site)
     host_key = _host_key(site.kube.find(SECRET, site.names.host_keys, site.names.namespace))
     service = site.kube.find(SERVICE, site.names.login, site.names.namespace)
     machine = site.kube.find(NODE, machine_of(pod)) if site.settings.login_by is LoginBy.NODE_PORT else None
@@ -34,6 +40,30 @@ def login_endpoint(site: Site) -> LoginEndpoint:
     if address:
         return LoginEndpoint(address[0], address[1], USER, host_key)
     return LoginEndpoint(site.names.login, SSH_PORT, USER, host_key, tunnel_to(site, name_of(pod)))
+
+
+def login_executor(site: Site) -> Executor:
+    """Commands on the login node. One request. Raises Unavailable while none is up."""
+    return PodExecutor(site.kube, site.names.namespace, name_of(_ready_pod(site)), CONTAINERS["login"])
+
+
+def worker_executor(site: Site, node: str) -> Executor:
+    """Commands on a worker, by its Slurm name. One request. Raises Unavailable while its pod is not ready."""
+    mine = f"{CLUSTER_LABEL}={site.names.key},{COMPONENT}={WORKER}"
+    pods = site.kube.list(POD, site.names.namespace, labels=mine).items
+    pod = next((pod for pod in pods if labels(pod).get(SLURM_NAME) == node and is_ready(pod)), None)
+    if pod is None:
+        raise Unavailable(f"{node} is not up.", "See the cluster's parts.")
+    return PodExecutor(site.kube, site.names.namespace, name_of(pod), CONTAINERS["worker"])
+
+
+def _ready_pod(site: Site) -> Thing:
+    mine = f"{CLUSTER_LABEL}={site.names.key},{COMPONENT}=login"
+    pods = site.kube.list(POD, site.names.namespace, labels=mine).items
+    pod = next((pod for pod in pods if is_ready(pod)), None)
+    if pod is None:
+        raise Unavailable(f"The login node of {site.ref.name} is not up.", "See the cluster's parts.")
+    return pod
 
 
 def tunnel_to(site: Site, pod: str) -> Mapping[str, str]:

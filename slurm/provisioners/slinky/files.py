@@ -9,20 +9,24 @@ AUTHORITY_FILE = "user_ca.pub"
 
 
 def namespace(design: Design) -> Thing:
-    """Shared by the team's clusters, so it looks the same for each of them.
+    return team_namespace(design.names.namespace, design.ref.team)
+
+
+def team_namespace(name: str, team: str) -> Thing:
+    """Shared by the team's clusters and volumes, so it looks the same for each of them.
 
     slurmd runs privileged: where the API server holds namespaces to a stricter pod security standard by default, worker
     pods would be refused without the label that says so.
     """
     labels = {
         MANAGED_BY: MANAGER,
-        TEAM_LABEL: design.ref.team,
+        TEAM_LABEL: team,
         "pod-security.kubernetes.io/enforce": "privileged",
     }
     return {
         "apiVersion": NAMESPACE.api_version,
         "kind": NAMESPACE.name,
-        "metadata": {"name": design.names.namespace, "labels": labels},
+        "metadata": {"name": name, "labels": labels},
     }
 
 

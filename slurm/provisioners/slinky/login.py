@@ -3,11 +3,14 @@
 import hashlib
 from typing import Any
 
+from clusters.life_scripts import Hook
 from slurm.kube.kinds import LOGIN_SET, Thing
 from slurm.provisioners.slinky import design as parts
 from slurm.provisioners.slinky.design import Design, secret_ref, template
 from slurm.provisioners.slinky.files import AUTHORITY_FILE
+from slurm.provisioners.slinky.mounts import pod_volumes, volume_mounts
 from slurm.provisioners.slinky.region import LoginBy
+from slurm.provisioners.slinky.scripts import init_container, init_mounts, init_volumes
 from slurm.provisioners.slinky.secrets import SSSD_FILE
 
 AUTHORITY_PLACE = "/etc/quarterdeck/ssh"
@@ -40,9 +43,13 @@ def login_set(design: Design) -> Thing:
             "sssdConfRef": secret_ref(names.sssd, SSSD_FILE),
             "strategy": {"type": "RollingUpdate"},
             "service": {"port": PORT, "spec": {"type": SERVICE_TYPES[design.settings.login_by]}},
-            "login": {"image": design.image("login"), "volumeMounts": [_mount()]},
+            "login": {
+                "image": design.image("login"),
+                **init_container(design, Hook.LOGIN_INIT),
+                "volumeMounts": [_mount(), *init_mounts(design, Hook.LOGIN_INIT), *volume_mounts(design)],
+            },
             "initconf": {"image": design.settings.log_image},
-            "template": template(_annotations(design), {"volumes": [_volume(design)]}),
+            "template": template(_annotations(design), {"volumes": _volumes(design)}),
         },
     )
 
@@ -60,6 +67,10 @@ def _annotations(design: Design) -> dict[str, str]:
 
 def _mount() -> dict[str, Any]:
     return {"name": AUTHORITY_VOLUME, "mountPath": AUTHORITY_PLACE, "readOnly": True}
+
+
+def _volumes(design: Design) -> list[dict[str, Any]]:
+    return [_volume(design), *init_volumes(design, Hook.LOGIN_INIT), *pod_volumes(design)]
 
 
 def _volume(design: Design) -> dict[str, Any]:

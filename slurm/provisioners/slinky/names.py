@@ -7,6 +7,7 @@ have 40 characters, and `slurm-workers-<name>` and `<name>-controller-0` are DNS
 
 from dataclasses import dataclass
 
+from clusters.life_scripts import ABOUT, OF_JOBS
 from clusters.ref import ClusterRef
 
 _SLUG_CHARACTERS = 13
@@ -14,6 +15,7 @@ MANAGED_BY = "app.kubernetes.io/managed-by"
 MANAGER = "quarterdeck"
 TEAM_LABEL = "quarterdeck.dev/team"
 CLUSTER_LABEL = "quarterdeck.dev/cluster"
+VOLUME_LABEL = "quarterdeck.dev/volume"
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,19 @@ class Names:
     def slurm_files(self) -> str:
         return f"{self.base}-files"
 
+    def job_scripts(self, stem: str) -> str:
+        """The ConfigMap with one prolog or epilog."""
+        return f"{self.base}-{stem}"
+
+    @property
+    def init_scripts(self) -> str:
+        return f"{self.base}-init"
+
+    @property
+    def scripts(self) -> tuple[str, ...]:
+        """The ConfigMaps with life scripts."""
+        return (*(self.job_scripts(ABOUT[hook].stem) for hook in OF_JOBS), self.init_scripts)
+
     @property
     def slurm_key(self) -> str:
         return f"{self.base}-slurm-key"
@@ -100,6 +115,15 @@ class Names:
 
 
 def names_of(ref: ClusterRef, prefix: str) -> Names:
-    """`<prefix>-<team>` as namespace, `<slug, cut>-<key>` as base: 27 characters at most."""
+    """`<slug, cut>-<key>` as base: 27 characters at most."""
     slug = ref.name[:_SLUG_CHARACTERS].strip("-")
-    return Names(namespace=f"{prefix}-{ref.team}", base=f"{slug}-{ref.key}")
+    return Names(namespace=namespace_of(ref.team, prefix), base=f"{slug}-{ref.key}")
+
+
+def namespace_of(team: str, prefix: str) -> str:
+    return f"{prefix}-{team}"
+
+
+def claim_of(volume: str) -> str:
+    """The claim of a volume, by its key: a new name for people does not move it."""
+    return f"volume-{volume}"

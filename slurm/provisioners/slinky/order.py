@@ -6,6 +6,7 @@ an object needs comes before it, and when images change slurmdbd comes before sl
 there each time, so that a killed or repeated apply goes on where it stands.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,10 @@ MAIN = {
     "NodeSet": "slurmd",
     "LoginSet": "login",
 }
+# Kinds whose daemons keep something of their own, and the fields with that release's image.
+KEEPERS = {"Accounting": ("slurmdbd",), "Controller": ("slurmctld", "reconfigure")}
+RELEASE = re.compile(r"(\d+)\.(\d+)")
+NO_WAY_BACK = "Slurm reads nothing that a newer release has written. The others go back and work with it."
 # What slurmctld says when a partition names a dynamic node that it has no record of (26.05, read_config.c).
 NAMES_LOST = "Invalid node names in partition"
 WORDS = {
@@ -36,10 +41,11 @@ WORDS = {
 @dataclass(frozen=True)
 class Round:
     """`things` may be written now, in this order. `waits_for` says in words what the rest waits for; empty when there
-    is no rest."""
+    is no rest. `kept` are sentences about what stays as it is although something else was asked for."""
 
     things: tuple[Thing, ...]
     waits_for: str = ""
+    kept: tuple[str, ...] = ()
 
 
 def next_round(
@@ -49,19 +55,42 @@ def next_round(
     made of them: StatefulSets, Deployments, and the NodeSets themselves.
 
     A part whose image changes waits until the parts before it run theirs. Nothing waits where no image changes: new
-    parts pull their images side by side.
+    parts pull their images side by side. Accounting and a controller that run a newer release already stay there.
     """
     there = {identity(thing): thing for thing in live}
     written: list[Thing] = []
+    kept: list[str] = []
     unsettled = ""
-    for thing in wanted:
-        part = part_of(thing, names)
-        if unsettled and is_upgrade(thing, there.get(identity(thing))):
-            return Round(tuple(written), unsettled)
+    for asked in wanted:
+        part, present = part_of(asked, names), there.get(identity(asked))
+        thing = _as_far_as_it_goes_back(asked, present, workloads.get(part))
+        if thing is not asked:
+            kept.append(f"{WORDS[part].capitalize()} stays at {_tag(image_of(thing))}: {NO_WAY_BACK}")
+        if unsettled and is_upgrade(thing, present):
+            return Round(tuple(written), unsettled, tuple(kept))
         written.append(thing)
         if part and not unsettled and not runs(workloads.get(part), image_of(thing), MAIN[thing["kind"]]):
             unsettled = f"{WORDS.get(part, f'the workers of {part}')} to run {_tag(image_of(thing))}"
-    return Round(tuple(written))
+    return Round(tuple(written), kept=tuple(kept))
+
+
+def _as_far_as_it_goes_back(asked: Thing, present: Thing | None, workload: Thing | None) -> Thing:
+    """A daemon that has started rewrote what it keeps for its release, and older ones do not read that; but they speak
+    to it (slurm.schedmd.com/upgrades.html, Reverting an Upgrade and Compatibility Window). One that never came up goes
+    back. No copy is taken here: the console has no way into the volumes of pods that do not run."""
+    kind = asked["kind"]
+    if present is None or kind not in KEEPERS or _release(image_of(present)) <= _release(image_of(asked)):
+        return asked
+    if not runs(workload, image_of(present), MAIN[kind]):
+        return asked
+    fields = {name: {**asked["spec"][name], "image": image_of(present)} for name in KEEPERS[kind]}
+    return {**asked, "spec": {**asked["spec"], **fields}}
+
+
+def _release(image: str) -> tuple[int, ...]:
+    """(26, 5) of `ghcr.io/x/slurmctld:26.05-ubuntu24.04`; empty for what names none."""
+    found = RELEASE.match(_tag(image))
+    return (int(found[1]), int(found[2])) if found else ()
 
 
 def identity(thing: Thing) -> tuple[str, str]:

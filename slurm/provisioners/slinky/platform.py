@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from clusters.finding import Finding, State
 from clusters.models import Image, Plan
-from clusters.platform import RegionRef
+from clusters.platform import LoginsHere, RegionRef
 from clusters.region_form import RegionForm
 from console import secrets
 from console.errors import ConsoleError, Missing
@@ -18,9 +18,11 @@ from slurm.kube.pem import certificate_end, token_end
 from slurm.provisioners.slinky.permissions import documents
 from slurm.provisioners.slinky.readiness import Wanted, findings
 from slurm.provisioners.slinky.ready.machines import Shape
+from slurm.provisioners.slinky.ready.storage import Offered
 from slurm.provisioners.slinky.region import DATABASE_PASSWORD, KUBECONFIG, RegionSettings, settings_of
 from slurm.provisioners.slinky.region_form import SlinkyForm
 from slurm.provisioners.slinky.region_kube import kube_of
+from storage.models import Offer
 
 # The operator's probes ask slurmctld and slurmd by HTTP, which Slurm answers since this release.
 LEAST_SLURM = (25, 11)
@@ -33,7 +35,6 @@ class SlinkyPlatform:
         "Slurm as workloads of a Kubernetes cluster with slurm-operator 1.2, on its machines and their GPUs."
     )
     form: ClassVar[type[RegionForm]] = SlinkyForm
-    spares_jobs: ClassVar[bool] = True
 
     def __init__(self, ref: RegionRef) -> None:
         self.ref = ref
@@ -57,6 +58,23 @@ class SlinkyPlatform:
     def offers(self, slurm_version: str) -> bool:
         return tuple(int(part) for part in slurm_version.split(".")[:2]) >= LEAST_SLURM
 
+    def mount_caveat(self) -> str:
+        return ""
+
+    def logins(self) -> LoginsHere:
+        """Only the login image carries sssd (slurm-operator issue 129): a uid that the controller and the workers
+        cannot look up runs no job, and the operator has no field for users of its own. Lists of users that are mounted
+        over /etc/passwd file by file (subPath) are never renewed in a running pod (Kubernetes), so that each new user
+        would restart every worker; a directory of them is, and takes libnss-extrausers in every image.
+        """
+        return LoginsHere(
+            "There are no login users on Kubernetes: a job runs as its user only where the controller and every worker "
+            "know that user, and Slinky's images look users up on the login node alone. It would take images of your "
+            "own for slurmctld, slurmd and login that all ask one directory (sssd with LDAP or Active Directory). So "
+            "everybody is root here, with the terminal and with the cluster's SSH keys. Where people must be kept "
+            "apart, give each group a cluster of its own; who submitted which job on these pages is known in any case."
+        )
+
     def documents(self) -> Mapping[str, str]:
         return documents(settings_of(self.ref.config))
 
@@ -64,6 +82,7 @@ class SlinkyPlatform:
         return Wanted(
             images=tuple(self._images(settings)),
             plans=tuple(self._plans()),
+            offers=tuple(self._offers()),
             has_database_password=secrets.has(f"region:{self.ref.slug}", DATABASE_PASSWORD),
             credential_end=None if settings.in_cluster else self._credential_end(),
             now=timezone.now(),
@@ -79,6 +98,10 @@ class SlinkyPlatform:
     def _plans(self) -> Iterator[Shape]:
         for plan in Plan.objects.filter(region__slug=self.ref.slug).order_by("slug"):
             yield Shape(plan.slug, plan.gpus, plan.cpus, plan.memory_mib)
+
+    def _offers(self) -> Iterator[Offered]:
+        for offer in Offer.objects.filter(region__slug=self.ref.slug):
+            yield Offered(offer.slug, offer.storage_class, offer.is_dataset)
 
     def _credential_end(self) -> datetime | None:
         access = read_kubeconfig(secrets.get(f"region:{self.ref.slug}", KUBECONFIG).decode())

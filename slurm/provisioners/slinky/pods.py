@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from clusters.life_scripts import version_in
 from slurm.kube.kinds import Thing
 
 PREFIX = "nodeset.slinky.slurm.net/"
@@ -257,3 +258,13 @@ def parse_moment(text: str) -> datetime | None:
 
 def _number(text: str) -> int:
     return int(text) if text.removeprefix("-").isdigit() else 0
+
+
+def init_of(pod: Thing) -> str:
+    """The version of the init script that its main container starts with; empty where it has none."""
+    for container in (pod.get("spec") or {}).get("containers") or ():
+        hook = ((container.get("lifecycle") or {}).get("postStart") or {}).get("exec") or {}
+        for word in hook.get("command") or ():
+            if version := version_in(str(word)):
+                return version
+    return ""

@@ -45,6 +45,7 @@ class Wanted:
 
     images: tuple[str, ...]
     plans: tuple[machines.Shape, ...]
+    offers: tuple[storage.Offered, ...]
     has_database_password: bool
     credential_end: datetime | None
     now: datetime
@@ -167,6 +168,11 @@ CHECKS: tuple[tuple[str, str, Callable[[Look], Finding]], ...] = (
         ),
     ),
     ("shared-storage", "Storage shared by machines", lambda look: storage.shared_finding(look.classes)),
+    (
+        "offers",
+        "Volumes on offer",
+        lambda look: storage.offers_finding(look.wanted.offers, look.classes, look.settings.storage_class),
+    ),
     ("gpus", "GPUs", lambda look: machines.gpus_finding(look.machines, look.settings)),
     ("plans", "Plans", lambda look: machines.plans_finding(look.wanted.plans, look.machines)),
     ("images", "Images", _images),

@@ -9,10 +9,11 @@ from slurm.kube.kinds import Thing
 from slurm.kube.manifest import manifest
 from slurm.provisioners.slinky import conf
 from slurm.provisioners.slinky.accounting import accounting, own_database
-from slurm.provisioners.slinky.controller import controller, rest_api
+from slurm.provisioners.slinky.controller import controller, extra_conf, rest_api
 from slurm.provisioners.slinky.design import Design
 from slurm.provisioners.slinky.files import namespace, slurm_files, ssh_authority
 from slurm.provisioners.slinky.login import login_set
+from slurm.provisioners.slinky.scripts import script_files
 from slurm.provisioners.slinky.workers import node_set
 
 ORDER = (
@@ -26,6 +27,7 @@ def render(design: Design) -> tuple[Thing, ...]:
         namespace(design),
         slurm_files(design),
         ssh_authority(design),
+        *script_files(design),
         *own_database(design),
         accounting(design),
         controller(design),
@@ -38,7 +40,7 @@ def render(design: Design) -> tuple[Thing, ...]:
 def files(design: Design) -> Mapping[str, str]:
     """The same as files to read: Slurm's own first, then the objects in creation order."""
     return {
-        "slurm.conf": conf.rendered(design.spec, design.known).text,
+        "slurm.conf": extra_conf(design),
         "gres.conf": conf.gres_conf(design.settings.gpu_detect),
         "cgroup.conf": conf.CGROUP_CONF,
         **{_file_name(thing): manifest(thing) for thing in render(design)},

@@ -5,7 +5,7 @@ them is pure (`sight`, `stages`, `verdict`).
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -55,7 +55,8 @@ class Reads(Protocol):
 
 @dataclass(frozen=True)
 class Scene:
-    """What is there; what is not is None or left out. `machines` are the Kubernetes nodes under the pods."""
+    """What is there; what is not is None or left out. `machines` are the Kubernetes nodes under the pods, where they
+    were read too (`with_machines`)."""
 
     names: Names
     controller: Thing | None = None
@@ -121,8 +122,6 @@ class Scene:
 def read_scene(reads: Reads, names: Names) -> Scene:
     """About a dozen requests when `reads` is the API itself. Raises what that raises."""
     space = names.namespace
-    pods = _pods(reads, names)
-    used = {machine_of(pod) for pod in pods} - {""}
     return Scene(
         names=names,
         controller=reads.find(CONTROLLER, names.base, space),
@@ -137,10 +136,16 @@ def read_scene(reads: Reads, names: Names) -> Scene:
         running_conf=reads.find(CONFIG_MAP, names.running_conf, space),
         note=reads.find(CONFIG_MAP, names.note, space),
         node_sets=_node_sets(reads, names),
-        pods=pods,
+        pods=_pods(reads, names),
         events=reads.list(EVENT, space, fields="type=Warning").items,
-        machines=_machines(reads, used),
     )
+
+
+def with_machines(scene: Scene, reads: Reads) -> Scene:
+    """The same with the machines under its pods: one request each when `reads` is the API itself."""
+    used = sorted({machine_of(pod) for pod in scene.pods} - {""})
+    found = {name: reads.find(NODE, name) for name in used}
+    return replace(scene, machines={name: node for name, node in found.items() if node is not None})
 
 
 def _node_sets(reads: Reads, names: Names) -> tuple[Thing, ...]:
@@ -154,11 +159,6 @@ def _pods(reads: Reads, names: Names) -> tuple[Thing, ...]:
 
 def _called_after(things: Iterable[Thing], names: Names) -> tuple[Thing, ...]:
     return tuple(thing for thing in things if name_of(thing).startswith(f"{names.base}-"))
-
-
-def _machines(reads: Reads, used: Iterable[str]) -> dict[str, Thing]:
-    found = {name: reads.find(NODE, name) for name in sorted(used)}
-    return {name: node for name, node in found.items() if node is not None}
 
 
 def generation_seen(thing: Thing) -> bool:

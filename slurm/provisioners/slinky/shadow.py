@@ -111,13 +111,14 @@ def problems_of(output: str, candidate: Candidate) -> tuple[Problem, ...]:
     return tuple(dict.fromkeys(_placed(problem, candidate) for problem in found))
 
 
-def whole(output: str) -> str:
-    """As it is. Raises Unavailable for that of a check which did not come to its end, or whose slurmctld was neither
-    up in time nor had a complaint: nothing is known of the file then. Pure.
+def whole(output: str, complaint: str = "") -> str:
+    """As it is. Raises Unavailable for that of a check which did not come to its end (`complaint` may say why), or
+    whose slurmctld was neither up in time nor had a complaint: nothing is known of the file then. Pure.
     """
     codes = [line.removeprefix("code ") for line in output.splitlines() if line.startswith("code ")]
     if not codes:
-        raise Unavailable("its pod did not carry the check to its end")
+        last = complaint.strip().rpartition("\n")[2][-200:]
+        raise Unavailable(f"its pod did not carry the check to its end{f': {last}' if last else ''}")
     if codes[0] in _TOO_SLOW and "error:" not in output and "fatal:" not in output:
         raise Unavailable(f"it was not up within {SHADOW_S} s")
     return output
@@ -176,9 +177,8 @@ def _run(site: Site, pod: str, candidate: Candidate, give_up: float) -> str:
     argv = ["sh", "-c", SCRIPT, "sh", str(len(text))]
     while True:
         try:
-            return whole(
-                decoded(site.kube.run(space, pod, CONTAINER, argv, timeout_s=RUN_S, stdin=text).stdout)
-            )
+            done = site.kube.run(space, pod, CONTAINER, argv, timeout_s=RUN_S, stdin=text)
+            return whole(decoded(done.stdout), done.stderr)
         except Unavailable:
             if time.monotonic() > give_up:
                 raise

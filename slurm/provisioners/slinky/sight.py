@@ -1,6 +1,7 @@
 """What a Slinky cluster looks like from outside Slurm: its parts, the machines under its nodes. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 
 from clusters.observation import Part, PartState
@@ -10,6 +11,7 @@ from slurm.provisioners.slinky.pods import (
     SLURM_NAME,
     WORKER,
     component_of,
+    init_of,
     is_leaving,
     is_ready,
     labels,
@@ -113,10 +115,10 @@ def _by_age(pod: Thing) -> str:
 
 def _part(kind: str, name: str, pod: Thing, warned: tuple[Warned, ...], else_words: str = "") -> Part:
     if is_ready(pod) and not else_words:
-        return Part(kind, name, PartState.UP, ready_since(pod), "", restarts_of(pod))
+        return Part(kind, name, PartState.UP, ready_since(pod), "", restarts_of(pod), init_of(pod))
     words = trouble_of(pod) or first_about(warned, name_of(pod)) or else_words
     state = PartState.DOWN if is_broken(pod) else PartState.STARTING
-    return Part(kind, name, state, ready_since(pod), _sentence(words), restarts_of(pod))
+    return Part(kind, name, state, ready_since(pod), _sentence(words), restarts_of(pod), init_of(pod))
 
 
 def is_broken(pod: Thing) -> bool:
@@ -134,7 +136,7 @@ def _workers(scene: Scene, warned: tuple[Warned, ...], reboots: Mapping[str, str
         slurm = labels(pod).get(SLURM_NAME) or name_of(pod)
         part = _part("worker", slurm, pod, warned)
         if slurm in reboots:
-            part = Part("worker", slurm, PartState.STARTING, part.since, reboots[slurm], part.restarts)
+            part = replace(part, state=PartState.STARTING, detail=reboots[slurm])
         yield part
 
 

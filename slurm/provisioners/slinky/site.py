@@ -31,7 +31,7 @@ from slurm.provisioners.slinky.region_mirror import mirror_of
 from slurm.provisioners.slinky.render import render
 from slurm.provisioners.slinky.restarts import restarts_in
 from slurm.provisioners.slinky.running import Running, Silence, hosts_in, named_nodes
-from slurm.provisioners.slinky.scene import Reads, Scene, read_scene
+from slurm.provisioners.slinky.scene import Reads, Scene, read_scene, with_machines
 from slurm.provisioners.slinky.sight import controller_problem
 from slurm.provisioners.slinky.stages import Stage, Standing, coming, stage_of
 
@@ -71,8 +71,8 @@ class Site:
         return mirror_of(self.ref.region_slug, self.settings)
 
     def sight(self) -> Scene:
-        """As it was a moment ago: no request, however often it is asked."""
-        return read_scene(self.mirror, self.names)
+        """As it was a moment ago, its machines too: no request, however often it is asked."""
+        return with_machines(read_scene(self.mirror, self.names), self.mirror)
 
     def log(self) -> tuple[str, ...]:
         """The controller's last lines, of its run before this one too; empty where they cannot be had."""
@@ -147,6 +147,7 @@ def round_of(site: Site, look: Look) -> Round:
         restarts=restarts_in(look.scene.resources, site.names),
         known=look.stage.known,
         replicas=look.stage.replicas,
+        lingering=look.stage.lingering,
     )
     return next_round(render(design), look.scene.resources, look.scene.workloads, site.names)
 

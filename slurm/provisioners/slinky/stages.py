@@ -45,7 +45,8 @@ class Stage:
     must be the ones to go when it shrinks, `is_clear` that no partition names them any more, `closing` those that
     still take jobs; `costs` pods whose deletion cost is to be changed; `forgotten` Slurm's records of nodes that are
     gone; `freed` nodes whose drain is over; `shrunk` groups that no rendering has any more, with their NodeSets' new
-    sizes; `unneeded` those of them whose NodeSet can be deleted.
+    sizes; `unneeded` those of them whose NodeSet can be deleted; `lingering` those that still have workers: jobs there
+    would end with their partition.
     """
 
     known: frozenset[str]
@@ -58,6 +59,7 @@ class Stage:
     freed: tuple[str, ...] = ()
     shrunk: Mapping[str, int] = field(default_factory=dict)
     unneeded: tuple[str, ...] = ()
+    lingering: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ def stage_of(spec: ClusterSpec, standing: Standing) -> Stage:
         freed=_freed(spec, standing, going),
         shrunk={g: n for g, n in replicas.items() if spec.group(g) is None and n != now[g]},
         unneeded=tuple(g for g in steps if spec.group(g) is None and not now[g] and _is_over(standing, g)),
+        lingering=frozenset(g for g in steps if not _ordinals(spec, g) and standing.workers.get(g)),
     )
 
 

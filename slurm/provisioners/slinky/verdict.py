@@ -31,6 +31,7 @@ from slurm.provisioners.slinky.stages import (
     was_to_go,
 )
 from slurm.provisioners.slinky.waits import jobs_on, listed, until_jobs_ended
+from slurm.readback import unlike_scripts
 
 PULL_FOR = timedelta(seconds=90)
 LOST = frozenset({"UNKNOWN", "DOWN", "FUTURE"})
@@ -140,7 +141,8 @@ def _configuration(look: Look) -> Judgement | None:
     if isinstance(look.heard, Silence):
         return _waiting(look.heard.why or "Waiting for the controller to answer.")
     found = next(unlike_written(look.heard, look.written), "")
-    return _waiting(found) if found else None
+    scripts = unlike_scripts(look.spec.scripts, look.heard.config)
+    return _waiting(found or f"{scripts[0]}.") if found or scripts else None
 
 
 def _registered(look: Look) -> Judgement | None:

@@ -3,10 +3,13 @@
 import re
 from typing import Any
 
+from clusters.life_scripts import Hook
 from clusters.spec import NodeGroup, Shape
 from slurm.kube.kinds import NODE_SET, Thing
 from slurm.provisioners.slinky.design import Design, template
+from slurm.provisioners.slinky.mounts import pod_volumes, volume_mounts
 from slurm.provisioners.slinky.region import Toleration
+from slurm.provisioners.slinky.scripts import init_container, init_mounts, init_volumes
 
 # What stands in the operator's `slurmd --conf '...'`, which goes through a shell in the image.
 _MODEL = re.compile(r"[A-Za-z0-9_.@-]+")
@@ -36,11 +39,17 @@ def node_set(design: Design, group: NodeGroup) -> Thing:
             "slurmd": {
                 "image": design.image("slurmd"),
                 "resources": {"limits": _limits(design, group.shape)},
+                **init_container(design, Hook.WORKER_INIT),
+                **({"volumeMounts": mounts} if (mounts := _mounts(design)) else {}),
             },
             "logfile": {"image": design.settings.log_image},
             "template": template(design.restarted(group.name), _pod(design, group)),
         },
     )
+
+
+def _mounts(design: Design) -> list[dict[str, Any]]:
+    return [*init_mounts(design, Hook.WORKER_INIT), *volume_mounts(design)]
 
 
 def _extra_conf(shape: Shape) -> dict[str, str]:
@@ -61,6 +70,8 @@ def _limits(design: Design, shape: Shape) -> dict[str, Any]:
 
 def _pod(design: Design, group: NodeGroup) -> dict[str, Any]:
     pod: dict[str, Any] = {"hostname": f"{group.name}-"}
+    if volumes := [*init_volumes(design, Hook.WORKER_INIT), *pod_volumes(design)]:
+        pod["volumes"] = volumes
     if not group.shape.gpus:
         return {**pod, "affinity": {"nodeAffinity": _away_from_gpus(design)}}
     if design.settings.gpu_selector:

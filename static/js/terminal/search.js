@@ -1,24 +1,30 @@
-// Searching what was printed, in the box at the top right.
-import { SearchAddon } from "../../vendor/xterm-addon-search/addon-search.mjs";
+// Searching what the terminal with the focus has printed, in the box at the top right.
+const MATCHES = { matchBackground: "#e5b56780", activeMatchBackground: "#e58e26", matchOverviewRuler: "#e5b567" };
 
-export function makeSearch(terminal, form) {
-  const addon = new SearchAddon({ highlightLimit: 2000 });
-  terminal.loadAddon(addon);
+// `current()` is the pane with the focus.
+export function makeSearch(form, current) {
   const input = form.querySelector("input");
   const count = form.querySelector("span");
-  const style = getComputedStyle(form);
-  const options = () => ({
-    decorations: { matchBackground: "#e5b56780", activeMatchBackground: "#e58e26", matchOverviewRuler: "#e5b567", activeMatchColorOverviewRuler: style.color },
-  });
+  let pane = null;
+  let heard = null;
+  const decorations = { ...MATCHES, activeMatchColorOverviewRuler: getComputedStyle(form).color };
   const find = (back, incremental = false) => {
-    const act = back ? addon.findPrevious : addon.findNext;
-    if (!input.value) addon.clearDecorations();
-    else act.call(addon, input.value, { ...options(), incremental });
+    const { finder } = pane.screen;
+    if (input.value) finder[back ? "findPrevious" : "findNext"](input.value, { decorations, incremental });
+    else finder.clearDecorations();
     if (!input.value) count.textContent = "";
   };
-  addon.onDidChangeResults(({ resultIndex, resultCount }) => {
-    count.textContent = !input.value ? "" : resultCount ? `${resultIndex + 1} of ${resultCount}` : "none";
-  });
+  const follow = () => {
+    pane = current();
+    heard = pane.screen.finder.onDidChangeResults(({ resultIndex, resultCount }) => {
+      count.textContent = !input.value ? "" : resultCount ? `${resultIndex + 1} of ${resultCount}` : "none";
+    });
+  };
+  const leave = () => {
+    heard?.dispose();
+    pane?.screen.finder.clearDecorations();
+    pane = null;
+  };
   input.addEventListener("input", () => find(false, true));
   form.addEventListener("submit", (event) => { event.preventDefault(); find(false); });
   form.addEventListener("keydown", (event) => {
@@ -30,9 +36,12 @@ export function makeSearch(terminal, form) {
 
   function toggle(show = form.hidden) {
     form.hidden = !show;
-    if (show) { input.focus(); input.select(); find(false, true); return; }
-    addon.clearDecorations();
-    terminal.focus();
+    leave();
+    if (!show) { current()?.focus(); return; }
+    follow();
+    input.focus();
+    input.select();
+    find(false, true);
   }
-  return { toggle, previous: () => find(true) };
+  return { toggle, previous: () => find(true), moved: () => form.hidden || pane === current() || toggle(false) };
 }

@@ -7,18 +7,23 @@ const DEAD_MS = 25_000;
 const BACKOFF_MS = [300, 1000, 2000, 4000, 8000];
 
 export class Wire extends EventTarget {
-  // Events: state {state, sentence, hint, code, inMs}, ready {whole, fresh, replay}, output (bytes), notice {sentence, left_s}.
+  // Events: state {state, sentence, hint, code, inMs}, ready {whole, fresh, replay}, output (bytes), notice {sentence, left_s},
+  // size {columns, rows}, watchers {watchers, away, token | owner, you}.
   #url; #size; #socket = null; #timer = 0; #tries = 0; #heard = 0; #pinging = 0;
-  #outbox = []; #owed = 0; #unread = 0; #seen = 0; #opened = false;
+  #outbox = []; #owed = 0; #unread = 0; #seen = 0; #opened = false; #share; #left = new AbortController();
 
-  constructor(url, size, session) {
+  // `share` is the token of another's terminal, which has no session of ours.
+  constructor(url, size, session, share = "") {
     super();
+    this.#share = share;
+    this.told = false; // the person knows that what is shown is recorded
     this.#url = url;
     this.#size = size;
     this.session = session;
-    addEventListener("online", () => this.#timer && this.connect());
-    addEventListener("pagehide", () => this.#drop());
-    addEventListener("pageshow", (event) => event.persisted && this.connect());
+    const options = { signal: this.#left.signal };
+    addEventListener("online", () => this.#timer && this.connect(), options);
+    addEventListener("pagehide", () => this.#drop(), options);
+    addEventListener("pageshow", (event) => event.persisted && this.connect(), options);
   }
 
   get isOpen() { return this.#opened; }
@@ -28,7 +33,7 @@ export class Wire extends EventTarget {
     this.#tell("state", { state: "connecting" });
     const socket = (this.#socket = new WebSocket(this.#url));
     socket.binaryType = "arraybuffer";
-    socket.onopen = () => this.#say({ kind: "open", ...this.#size(), ...(this.session ? { session: this.session } : {}), ...(this.#seen ? { seen: this.#seen } : {}) });
+    socket.onopen = () => this.#say({ kind: "open", ...this.#size(), ...(this.session ? { session: this.session } : {}), ...(this.#seen ? { seen: this.#seen } : {}), ...(this.#share ? { share: this.#share } : {}), told: this.told });
     socket.onmessage = (event) => this.#take(event.data);
     socket.onclose = (event) => this.#closed(event);
     this.#heard = Date.now();
@@ -40,6 +45,26 @@ export class Wire extends EventTarget {
     this.#seen = 0;
     this.#tries = 0;
     this.connect();
+  }
+
+  // End the shell. What comes back is `ended`, with the code `closed`.
+  close() {
+    this.#say({ kind: "close" });
+  }
+
+  // Share it by a link, or no more.
+  shareOut(on) {
+    this.#say({ kind: "share", on });
+  }
+
+  allow(watcher, how) {
+    this.#say({ kind: "allow", watcher, ...how });
+  }
+
+  // Nobody needs this socket any more.
+  leave() {
+    this.#drop();
+    this.#left.abort();
   }
 
   resize() {
@@ -94,6 +119,8 @@ export class Wire extends EventTarget {
       this.#owed = Math.max(0, this.#owed - said.bytes);
       this.#flush();
     },
+    size: (said) => this.#tell("size", said),
+    watchers: (said) => this.#tell("watchers", said),
     notice: (said) => this.#tell("notice", said),
     ended: (said) => {
       if (said.code !== "taken") this.session = "";

@@ -10,12 +10,12 @@ import django
 def main(run_json: str, url: str) -> None:
     django.setup()
     from clusters.models import Image
-    from slurm import demo
+    from slurm.demo import scene
 
-    _team, users = demo.make_people({})
-    [newest] = [image for image in demo.IMAGES if image["slurm_version"] == "26.05"]
+    _team, users = scene.make_people({})
+    [newest] = [image for image in scene.IMAGES if image["slurm_version"] == "26.05"]
     Image.objects.get_or_create(
-        slug=newest["slug"], defaults={**newest, "slurm_conf": demo.DEFAULT_USER_CONF}
+        slug=newest["slug"], defaults={**newest, "slurm_conf": scene.DEFAULT_USER_CONF}
     )
     Path(run_json).write_text(json.dumps({"url": url, "users": users}))
 

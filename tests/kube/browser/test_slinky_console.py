@@ -229,7 +229,7 @@ def test_scaling_in_takes_the_named_node_and_leaves_the_job_alone(
     tab.dialog.get_by_label("Nodes that go").fill(job["nodes"])
     expect(impact).to_contain_text("train")
     tab.dialog.get_by_label("Nodes that go").fill(idle)
-    expect(impact).to_contain_text("nothing runs there")
+    expect(impact).to_contain_text("no job")
     expect(impact).to_contain_text(idle)
     tab.expect_sound()
     picture(tab, "slinky-scale-in")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from slurm.kube.kinds import POD, Thing
 from slurm.provisioners.sandbox.daemon import specs_text
+from slurm.provisioners.sandbox.files import replace_file
 from slurm.provisioners.sandbox.images import Tree
-from slurm.provisioners.sandbox.keeper import replace_file
 from slurm.provisioners.sandbox.layout import lay_out
 from slurm.provisioners.sandbox.ports import ports_of
 from slurm.provisioners.sandbox.room import remove_directory

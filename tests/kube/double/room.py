@@ -15,11 +15,13 @@ from pathlib import Path
 from console.errors import Unavailable
 from slurm.provisioners.sandbox.cluster import Places, SandboxCluster, room_places
 from slurm.provisioners.sandbox.daemon import Spec, specs_text
-from slurm.provisioners.sandbox.daemons import WORKERS, daemon_environment, specs_of
+from slurm.provisioners.sandbox.daemons import WORKERS, daemon_environment, specs_of, worker_machine
+from slurm.provisioners.sandbox.files import replace_file
 from slurm.provisioners.sandbox.images import Tree
-from slurm.provisioners.sandbox.keeper import MARK, replace_file
 from slurm.provisioners.sandbox.layout import lay_out, room_of, sshd_config
+from slurm.provisioners.sandbox.machine import VOLUMES, VolumePlace
 from slurm.provisioners.sandbox.ports import ports_of
+from slurm.provisioners.sandbox.processes import MARK
 from slurm.provisioners.sandbox.room import Room as RootRoom
 from slurm.provisioners.sandbox.room import remove_directory, room_text
 from slurm.provisioners.sandbox.space import (
@@ -34,16 +36,9 @@ from slurm.provisioners.sandbox.space import (
     write_command_environment,
 )
 from tests.kube.double.conf import Place, room_conf
-from tests.kube.double.wanted import Login, Wanted, Worker
+from tests.kube.double.wanted import Claimed, Login, Wanted, Worker
 
-CONTROLLER_DIR, LOGIN_DIR, POD_DIR, VOLUMES_DIR = (
-    "/etc/slurm",
-    "/etc/slurm-login",
-    "/etc/slurm-pod",
-    "/run/volumes",
-)
-# Makes $1 a link to $2, in place of an empty directory too.
-LINK = '[ "$(readlink "$1")" = "$2" ] || { mkdir -p "$1" && rmdir "$1" 2>/dev/null; ln -sfn "$2" "$1"; }'
+CONTROLLER_DIR, LOGIN_DIR, POD_DIR = "/etc/slurm", "/etc/slurm-login", "/etc/slurm-pod"
 # kwok has the PATH of who started it, which need not be an image's.
 PATH_LINE = "export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n"
 STOPPING = "slurm-operator: Pod is terminating"
@@ -168,8 +163,6 @@ class Room:
         self._written = self._write_rooms(wanted)
         if self._written != before:
             reload_keeper(self.home)
-        for path, claim in wanted.volumes.items():
-            self._mount(path, claim)
 
     def _write_rooms(self, wanted: Wanted) -> str:
         """room.json and daemons.json; returns both."""
@@ -184,7 +177,7 @@ class Room:
         room = room_of(self.cluster)
         own = room.binds[0][2]
         self.volumes.mkdir(parents=True, exist_ok=True)
-        more = (("conf/pod", POD_DIR, own), (str(self.volumes), VOLUMES_DIR, own))
+        more = (("conf/pod", POD_DIR, own), (str(self.volumes), VOLUMES, own))
         hosts = " ".join(worker.host for worker in wanted.workers)
         files = {**room.files, "/etc/hosts": f"{room.files['/etc/hosts']}127.0.0.1 localhost {hosts}\n"}
         if self._login:
@@ -213,7 +206,10 @@ class Room:
         if spec.name == "slurmctld":
             conf = "/etc/hostname" if wanted.crash else f"{CONTROLLER_DIR}/slurm.conf"
             return replace(spec, argv=("/usr/sbin/slurmctld", "-D", "-f", conf), pidfile=None, log=CONSOLE)
-        return replace(spec, steps=()) if spec.name == "sshd" else spec
+        if spec.name == "sshd" and self._login and spec.machine:
+            machine = replace(spec.machine, volumes=self._places(self._login.claims))
+            return replace(spec, steps=(), machine=machine)
+        return spec
 
     def _slurmd(self, worker: Worker) -> Spec:
         """v1.2.1 was seen to start `slurmd -Z --conf-server ... --conf '...'`; address and sizes are the room's."""
@@ -230,6 +226,7 @@ class Room:
             env=daemon_environment(self.cluster) | {MARK: str(self.home)},
             ready_port=port,
             hostname=worker.host,
+            machine=replace(worker_machine(self.cluster, worker.host), volumes=self._places(worker.claims)),
             epoch=_epoch(worker.uid),
             leaves=f"SLURMD_NODENAME={worker.host}",
         )
@@ -264,12 +261,12 @@ class Room:
             words = [f"nodename={host}", "state=down", f"reason={STOPPING}"]
             run_inside(self.home, ["scontrol", "update", *words], 4.0)
 
-    def _mount(self, path: str, claim: str) -> None:
-        """A volume is a directory that all pods see at the same path: a link to what every room has."""
-        (self.volumes / claim).mkdir(exist_ok=True)
-        (self.volumes / claim).chmod(0o1777)
-        link = f"{VOLUMES_DIR}/{claim}"
-        run_inside(self.home, ["sh", "-c", LINK, "sh", path, link], 4.0)
+    def _places(self, claims: tuple[Claimed, ...]) -> tuple[VolumePlace, ...]:
+        """A volume is a directory of the namespace's, which every pod with its claim has at the path it says."""
+        for claimed in claims:
+            (self.volumes / claimed.claim).mkdir(exist_ok=True)
+            (self.volumes / claimed.claim).chmod(0o1777)
+        return tuple(VolumePlace(f"{VOLUMES}/{one.claim}", one.path, one.read_only) for one in claims)
 
 
 def _epoch(of: str) -> int:

@@ -23,7 +23,7 @@ from tests.kube.double.conf import room_gres
 from tests.kube.double.parts import digest
 from tests.kube.double.store import Store
 from tests.kube.double.switches import Switches
-from tests.kube.double.wanted import Login, Wanted, Worker
+from tests.kube.double.wanted import Claimed, Login, Wanted, Worker
 
 COMPONENT, INSTANCE = "app.kubernetes.io/component", "app.kubernetes.io/instance"
 
@@ -139,7 +139,6 @@ class Scene:
             workers=tuple(self._workers()),
             lost=frozenset(workers.host_name(pod) for pod in self.pods if self.is_lost(pod)),
             login=next((self._login(pod) for pod in self.running("login")), None),
-            volumes=self._volumes(),
             in_place=bool(spec.get("inplaceReconfigure")),
             crash=self.switches.controller_crash,
             delay_s=self.switches.volume_delay_s,
@@ -162,7 +161,8 @@ class Scene:
                 # As the pod was made with, not as the NodeSet is now.
                 conf = _argument(pod, "--conf").strip("'")
                 cpus, memory_mib = (int(_variable(pod, name)) for name in ("POD_CPUS", "POD_MEMORY"))
-                yield Worker(host, str(pod["metadata"]["uid"]), conf, cpus, memory_mib)
+                uid = str(pod["metadata"]["uid"])
+                yield Worker(host, uid, conf, cpus, memory_mib, tuple(_claimed(pod)))
 
     def _login(self, pod: Thing) -> Login:
         name = pod["metadata"]["labels"][INSTANCE]
@@ -177,6 +177,7 @@ class Scene:
             host_keys={file: base64.b64decode(key).decode() for file, key in keys.items()},
             files=dict(self._mounted_files(pod)),
             ports=tuple(port for port in ports if port),
+            claims=tuple(_claimed(pod)),
         )
 
     def _mounted_files(self, pod: Thing) -> Iterator[tuple[str, str]]:
@@ -198,21 +199,18 @@ class Scene:
             return {file: base64.b64decode(text).decode(errors="replace") for file, text in data.items()}
         return {}
 
-    def _volumes(self) -> dict[str, str]:
-        """Where claims are mounted in worker and login pods."""
-        found: dict[str, str] = {}
-        for component in ("worker", "login"):
-            for pod in self.running(component):
-                claims = {
-                    each["name"]: each["persistentVolumeClaim"]["claimName"]
-                    for each in pod["spec"].get("volumes") or ()
-                    if "persistentVolumeClaim" in each
-                }
-                mounts = pod["spec"]["containers"][0].get("volumeMounts") or ()
-                found |= {
-                    each["mountPath"]: claims[each["name"]] for each in mounts if each["name"] in claims
-                }
-        return found
+
+def _claimed(pod: Thing) -> Iterator[Claimed]:
+    """The claims in a pod's main container, which keep it from starting while they are not bound."""
+    claims = {
+        each["name"]: each["persistentVolumeClaim"]
+        for each in pod["spec"].get("volumes") or ()
+        if "persistentVolumeClaim" in each
+    }
+    for mount in pod["spec"]["containers"][0].get("volumeMounts") or ():
+        if claim := claims.get(mount["name"]):
+            is_read_only = bool(mount.get("readOnly") or claim.get("readOnly"))
+            yield Claimed(claim["claimName"], mount["mountPath"], is_read_only)
 
 
 def _variable(pod: Thing, name: str) -> str:

@@ -14,6 +14,8 @@ SHIM = f"""\
 name=${{0##*/}}
 if [ -z "${ENTER}" ]; then PATH=${{PATH#*:}}; exec "$name" "$@"; fi
 [ -r "${ENTER}" ] || {{ echo "container is not running" >&2; exit 126; }}
+# These are kwok's own; a room has no such places.
+unset TMPDIR TMP TEMP
 . "${ENTER}"
 """
 COMMANDS = """

@@ -1,7 +1,16 @@
 """What a room should run: plain data, made by `scene` from what the API holds and read by `room`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """A claim that a pod has at a path."""
+
+    claim: str
+    path: str
+    read_only: bool
 
 
 @dataclass(frozen=True)
@@ -13,6 +22,7 @@ class Worker:
     conf: str
     cpus: int
     memory_mib: int
+    claims: tuple[Claimed, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -29,6 +39,7 @@ class Login:
     host_keys: Mapping[str, str]
     files: Mapping[str, str]
     ports: tuple[int, ...] = ()
+    claims: tuple[Claimed, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -36,9 +47,8 @@ class Wanted:
     """`controller` and `accounting` are uids of running pods, empty where there is none.
 
     `files` are those of the controller's pod by name, as the ConfigMaps have them; `gres` stands for its gres.conf.
-    `volumes` maps a path in pods to the claim that is mounted there. `lost` are workers whose machine is gone: nobody
-    runs their preStop. `delay_s` is how long pods do not see changed files; `in_place` says that a side container
-    rereads them.
+    `lost` are workers whose machine is gone: nobody runs their preStop. `delay_s` is how long pods do not see changed
+    files; `in_place` says that a side container rereads them.
     """
 
     files: Mapping[str, str]
@@ -48,7 +58,6 @@ class Wanted:
     workers: tuple[Worker, ...] = ()
     lost: frozenset[str] = frozenset()
     login: Login | None = None
-    volumes: Mapping[str, str] = field(default_factory=dict)
     in_place: bool = True
     crash: bool = False
     delay_s: float = 0.0

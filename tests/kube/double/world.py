@@ -89,6 +89,15 @@ class World:
         assert done.returncode == 0, f"{' '.join(argv)}: {done.stdout}{done.stderr}"
         return done.stdout.strip()
 
+    def can(self, *argv: str) -> bool:
+        """Whether a command succeeds now: the controller may be starting anew."""
+        try:
+            return (
+                run_inside(self.double.room_home(self.namespace, self.name), list(argv), 15.0).returncode == 0
+            )
+        except Unavailable:
+            return False
+
     def states(self) -> dict[str, str]:
         """Node states by name as sinfo says them; empty while nobody answers."""
         home = self.double.room_home(self.namespace, self.name)

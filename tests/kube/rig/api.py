@@ -78,7 +78,7 @@ class Api:
             return bytes(answer.read())
 
 
-def wait_until(what: str, is_so: Callable[[], bool], within_s: float = 30.0) -> None:
+def wait_until(what: str, is_so: Callable[[], bool], within_s: float = 60.0) -> None:
     """Asks again and again. Raises TimeoutError naming `what`."""
     deadline = time.monotonic() + within_s
     while not is_so():

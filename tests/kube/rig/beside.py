@@ -12,7 +12,8 @@ from console.run.death import die_with_parent
 from tests.kube.rig.build import Build, built
 
 ROOT = Path(__file__).resolve().parents[3]
-LOW = 10
+# About a third of two processors that the tests fill: the rig is there when the first test wants it.
+LOW = 3
 
 
 class BuildBeside:

@@ -1,4 +1,6 @@
-"""What a rig is built from: three pinned Go modules, as their dependencies disagree. Standard library only."""
+"""What a rig is built from: three pinned Go modules, as their dependencies disagree; and one that the tests of the
+console's manifests want beside it. Standard library only.
+"""
 
 import hashlib
 import platform
@@ -57,6 +59,9 @@ KUBERNETES = Module(
     "k8s.io/component-base/version.gitVersion",
 )
 MODULES = (ETCD, KWOK, KUBERNETES)  # the quick ones first: what fails, fails soon
+KUSTOMIZE = Module(
+    "kustomize", "sigs.k8s.io/kustomize/kustomize/v5", {"kustomize": "sigs.k8s.io/kustomize/kustomize/v5"}
+)
 
 # Taken out of kwok's own module: what its nodes and pods do, and the kinds of objects that it reads.
 STAGES = (
@@ -75,6 +80,11 @@ def key(programs: Sequence[str]) -> str:
     ):
         total.update(hashlib.sha256(part).digest())
     return total.hexdigest()[:24]
+
+
+def key_of(module: Module) -> str:
+    """Names what a build of one module alone holds."""
+    return hashlib.sha256(platform.machine().encode() + module.content()).hexdigest()[:24]
 
 
 def title() -> str:

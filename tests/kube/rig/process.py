@@ -3,6 +3,8 @@
 import os
 import signal
 import subprocess
+import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -70,5 +72,44 @@ class Process:
             self._popen.wait()
         self._popen = None
 
+    def kill(self) -> None:
+        """As if it had ended by itself."""
+        assert self._popen is not None, f"{self.name} is not running"
+        self._popen.kill()
+
+    def is_over(self) -> bool:
+        return self._popen is not None and self._popen.poll() is not None
+
     def last_words(self, lines: int = 3) -> str:
         return " / ".join(self._log.read_text(errors="replace").splitlines()[-lines:])
+
+
+class Kept(Process):
+    """One that ends by itself now and then and is started again, as a kubelet does: kube-scheduler gives up when what
+    it remembers of a pod cannot be (`FlushAndExit` in its cache), as after an API server that was killed in the midst.
+    """
+
+    def start(self) -> None:
+        self._is_wanted, started = True, threading.Event()
+        self._keeper = threading.Thread(target=self._keep, args=(started,), daemon=True)
+        self._keeper.start()
+        started.wait()
+
+    def _keep(self, started: threading.Event) -> None:
+        """Its programs die with this thread, and it with the process."""
+        while self._is_wanted:
+            super().start()
+            started.set()
+            while self._is_wanted and not self.is_over():
+                time.sleep(0.1)
+            time.sleep(0.5)
+
+    def check(self) -> None:
+        """It never ends for good."""
+
+    def stop(self, *, at_once: bool = False, within_s: float = 10.0) -> None:
+        if self._popen is None:
+            return
+        self._is_wanted = False
+        self._keeper.join()
+        super().stop(at_once=at_once, within_s=within_s)

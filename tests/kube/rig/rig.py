@@ -18,7 +18,7 @@ from tests.kube.rig.api import Api, wait_until
 from tests.kube.rig.build import Build
 from tests.kube.rig.pki import LIFETIME, Authority, write_secret
 from tests.kube.rig.place import Place
-from tests.kube.rig.process import Process
+from tests.kube.rig.process import Kept, Process
 
 ADMINS = "system:masters"
 READY_WITHIN_S = 60.0
@@ -102,6 +102,10 @@ class Rig(Admin):
         finally:
             self.resume()
 
+    def kill_scheduler(self) -> None:
+        """It is back after a moment."""
+        self._parts["kube-scheduler"].kill()
+
     def compact(self) -> None:
         """Forget all history: lists go on, but a watch or a page from an earlier version gets 410 Gone.
 
@@ -148,7 +152,8 @@ class Rig(Admin):
         argv = parts.command(name, self._build.program(name), self.place)
         path = f"{self.place.shims}:{os.environ.get('PATH', os.defpath)}"
         env = {**os.environ, "PATH": path} if name == "kwok" else None
-        return Process(name, argv, self.place.log(name), env)
+        kind = Kept if name == "kube-scheduler" else Process
+        return kind(name, argv, self.place.log(name), env)
 
     def _start_part(self, name: str, is_ready: Callable[[], bool]) -> None:
         self._parts[name].start()

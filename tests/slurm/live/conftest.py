@@ -14,14 +14,13 @@ from slurm.provisioners.sandbox.space import command_prefix, stop_keeper
 from slurm.provisioners.sandbox.start import start_cluster
 from slurm.provisioners.sandbox.tree import build_tree
 
-FIRST_PORT = 25500
 SLEEP = "#!/bin/sh\nsleep 300\n"
 
 
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     home = tmp_path_factory.mktemp("live") / "live"
-    made = sample_cluster(home, build_tree(IMAGES[DEFAULT_IMAGE]), 2, 0, FIRST_PORT)
+    made = sample_cluster(home, build_tree(IMAGES[DEFAULT_IMAGE]), 2, 0)
     start_cluster(made, sample_files(made))
     try:
         until(lambda: {node.state.word for node in executor_of(home).nodes()} == {"idle"})

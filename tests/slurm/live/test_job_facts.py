@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 
 from slurm.client import Slurm
-from slurm.job_facts import gather
-from slurm.job_usage import usage_of
+from slurm.jobs.facts import gather
+from slurm.jobs.usage import usage_of
 from slurm.models import Job
 from tests.slurm.live.conftest import SLEEP, until
 

@@ -3,6 +3,7 @@
 import subprocess
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,6 @@ from slurm.provisioners.sandbox.space import keeping, run_inside, stop_keeper, w
 from slurm.provisioners.sandbox.start import start_cluster
 from slurm.provisioners.sandbox.tree import build_tree
 
-FIRST_PORT = 22000
-
 
 @pytest.fixture(scope="session")
 def tree() -> Tree:
@@ -26,7 +25,8 @@ def tree() -> Tree:
 @pytest.fixture(scope="session")
 def cluster(tree: Tree, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SandboxCluster]:
     home = tmp_path_factory.mktemp("sandbox") / "tiny"
-    made = sample_cluster(home, tree, gpu_nodes=3, cpu_nodes=1, first_port=FIRST_PORT)
+    made = sample_cluster(home, tree, gpu_nodes=3, cpu_nodes=1)
+    made = replace(made, volumes=home.with_name("volumes"))
     start_cluster(made, sample_files(made))
     try:
         until_idle(made)

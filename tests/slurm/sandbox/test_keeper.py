@@ -2,15 +2,22 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from slurm.provisioners.sandbox.__main__ import sample_cluster, sample_files
 from slurm.provisioners.sandbox.cluster import SandboxCluster
+from slurm.provisioners.sandbox.daemon import specs_text
+from slurm.provisioners.sandbox.daemons import specs_of
 from slurm.provisioners.sandbox.images import Tree
+from slurm.provisioners.sandbox.layout import lay_out
 from slurm.provisioners.sandbox.space import (
+    PACKAGE_ROOT,
     keeper_pid,
     keeping,
     run_inside,
@@ -51,7 +58,7 @@ def test_a_shell_in_the_cluster_finds_no_secret_of_the_console(
 ) -> None:
     for name in ("DATABASE_URL", "SECRET_KEY", "SEALING_KEYS", "MY_TOKEN"):
         monkeypatch.setenv(name, "planted-secret")
-    cluster = sample_cluster(tmp_path / "quiet", tree, gpu_nodes=1, cpu_nodes=0, first_port=22300)
+    cluster = sample_cluster(tmp_path / "quiet", tree, gpu_nodes=1, cpu_nodes=0)
     start_cluster(cluster, sample_files(cluster))
     try:
         seen = slurm(cluster, "sh", "-c", "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr '\\0' ' '")
@@ -99,7 +106,7 @@ def test_the_keeper_is_idle(cluster: SandboxCluster) -> None:
 
 
 def test_a_killed_keeper_leaves_nothing_and_the_next_start_keeps_history(tree: Tree, tmp_path: Path) -> None:
-    made = sample_cluster(tmp_path / "twice", tree, gpu_nodes=1, cpu_nodes=0, first_port=22100)
+    made = sample_cluster(tmp_path / "twice", tree, gpu_nodes=1, cpu_nodes=0)
     start_cluster(made, sample_files(made))
     try:
         until_idle(made)
@@ -119,9 +126,62 @@ def test_a_killed_keeper_leaves_nothing_and_the_next_start_keeps_history(tree: T
     assert not processes_of(made.home)
 
 
+def test_a_new_controller_waits_for_accounting_that_fails_at_first(tree: Tree, tmp_path: Path) -> None:
+    """It would give the cluster a number of its own, and end for ever once accounting had given it another."""
+    made = sample_cluster(tmp_path / "late", tree, gpu_nodes=1, cpu_nodes=0)
+    lay_out(made, sample_files(made))
+    waits = {"argv": ["/usr/bin/test", "-e", "/var/tmp/now"]}
+    specs = [replace(s, steps=(waits,)) if s.name == "slurmdbd" else s for s in specs_of(made)]
+    (made.home / "keeper/daemons.json").write_text(specs_text(specs))
+    start_keeper(made.home, prefix=False)
+    try:
+        assert wait_until(lambda: _state(made, "slurmdbd") == "backing off", 30)
+        assert not wait_until(lambda: _state(made, "slurmctld") != "waiting", 3)
+        slurm(made, "touch", "/var/tmp/now")
+        until_idle(made)
+        before = pid_of(made, "slurmctld")
+        slurm(made, "kill", "-9", str(before))
+        assert wait_until(lambda: _is_back(made, "slurmctld", before), 10)
+        until_idle(made)
+    finally:
+        stop_keeper(made.home)
+
+
+SLOW = """
+import sys, time
+from slurm.provisioners.sandbox import keeper
+ticks = keeper.linux.start_ticks
+keeper.linux.start_ticks = lambda pid: (time.sleep(1), ticks(pid))[1]
+sys.exit(keeper.main(["start", sys.argv[1]]))
+"""
+
+
+def test_a_starter_that_is_slower_than_its_keeper_still_writes_its_pid(tree: Tree, tmp_path: Path) -> None:
+    """The keeper exchanges the root under both."""
+    made = sample_cluster(tmp_path / "slow", tree, gpu_nodes=1, cpu_nodes=0)
+    start_cluster(made, sample_files(made))
+    stop_keeper(made.home)
+    try:
+        subprocess.run(
+            [sys.executable, "-S", "-E", "-s", "-c", SLOW, str(made.home)],
+            cwd=PACKAGE_ROOT,
+            check=True,
+            timeout=60,
+        )
+        assert keeper_pid(made.home)
+    finally:
+        stop_keeper(made.home)
+
+
 def _daemons(cluster: SandboxCluster) -> tuple:  # type: ignore[type-arg]
     state = keeping(cluster.home)
     return state.daemons if state else ()
+
+
+def _state(cluster: SandboxCluster, name: str) -> str:
+    state = keeping(cluster.home)
+    found = state.daemon(name) if state else None
+    return found.state if found else ""
 
 
 def _is_back(cluster: SandboxCluster, name: str, old: int | None) -> bool:

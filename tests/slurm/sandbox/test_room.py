@@ -14,7 +14,7 @@ from tests.slurm.sandbox.conftest import slurm, until_idle
 def test_a_cluster_without_an_overlay_has_its_own_files_and_leaves_the_tree_alone(
     tree: Tree, tmp_path: Path
 ) -> None:
-    made = sample_cluster(tmp_path / "plain", tree, gpu_nodes=1, cpu_nodes=0, first_port=22250)
+    made = sample_cluster(tmp_path / "plain", tree, gpu_nodes=1, cpu_nodes=0)
     lay_out(made, sample_files(made))
     (made.home / "keeper/room.json").write_text(room_text(replace(room_of(made), plain=True)))
     start_keeper(made.home, prefix=False)
@@ -32,5 +32,5 @@ def test_a_cluster_without_an_overlay_has_its_own_files_and_leaves_the_tree_alon
 
 
 def test_a_room_is_stored_and_read_back(tree: Tree, tmp_path: Path) -> None:
-    room = room_of(sample_cluster(tmp_path / "stored", tree, first_port=22260))
+    room = room_of(sample_cluster(tmp_path / "stored", tree))
     assert room_from(room_text(room)) == room

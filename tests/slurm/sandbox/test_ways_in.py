@@ -22,10 +22,18 @@ from slurm.provisioners.sandbox.images import HOST_PREFIX
 from slurm.provisioners.sandbox.shadow import shadow_check
 from slurm.provisioners.sandbox.space import keeper_pid, keeping, stop_keeper, wait_until
 from slurm.provisioners.sandbox.start import start_cluster
-from slurm.provisioners.sandbox.tree import build_tree, cache_home
-from tests.slurm.sandbox.conftest import node_states, pid_of, slurm, submit, until_idle, until_running
+from slurm.provisioners.sandbox.tree import build_tree
+from tests.slurm.sandbox.conftest import (
+    job_state,
+    node_states,
+    pid_of,
+    slurm,
+    submit,
+    until_idle,
+    until_running,
+)
+from tests.slurm.sandbox.ordinary import CACHE, NOBODY, become_nobody, own_cache
 
-NOBODY = 65534
 REPOSITORY = Path(__file__).resolve().parents[3]
 PARTS = ("console/__init__.py", "console/errors.py", "slurm/__init__.py", "slurm/provisioners")
 
@@ -35,7 +43,7 @@ class OrdinaryUser:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        self.code, self.cache = home / "code", Path("/var/tmp/quarterdeck-tests") / str(self.uid)
+        self.code = home / "code"
         for part in PARTS:
             target = self.code / part
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -44,7 +52,10 @@ class OrdinaryUser:
         self.key = asyncssh.generate_private_key("ssh-ed25519")
         (home / ".ssh").mkdir()
         self.key.write_public_key(home / ".ssh/id_ed25519.pub")
-        self._own_cache()
+        own_cache(CACHE)
+        if os.getuid() == 0:
+            for path in (self.home, self.home / ".ssh"):
+                os.chown(path, NOBODY, NOBODY)
         self.python = next(filter(self._can_run, ("python3", "/usr/bin/python3")), "")
 
     @property
@@ -52,13 +63,8 @@ class OrdinaryUser:
         return NOBODY if os.getuid() == 0 else os.getuid()
 
     def run(self, *words: str, limit_s: float = 110) -> "subprocess.CompletedProcess[str]":
-        become = (
-            ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-            if os.getuid() == 0
-            else []
-        )
-        command = [*become, self.python, "-m", "slurm.provisioners.sandbox", *words]
-        env = {"PATH": os.environ["PATH"], "HOME": str(self.home), "XDG_CACHE_HOME": str(self.cache)}
+        command = [*become_nobody(), self.python, "-m", "slurm.provisioners.sandbox", *words]
+        env = {"PATH": os.environ["PATH"], "HOME": str(self.home), "XDG_CACHE_HOME": str(CACHE)}
         env["PYTHONDONTWRITEBYTECODE"] = "1"
         return subprocess.run(
             command, cwd=self.code, env=env, capture_output=True, text=True, timeout=limit_s, check=False
@@ -75,24 +81,6 @@ class OrdinaryUser:
             return self.run("--help", limit_s=20).returncode == 0
         except PermissionError:
             return False
-
-    def _own_cache(self) -> None:
-        """Kept between runs, and begun with the packages that are already on this machine."""
-        debs = self.cache / "quarterdeck/debs"
-        if not debs.exists():
-            debs.mkdir(parents=True)
-            for package in (cache_home() / "debs").glob("*.deb"):
-                shutil.copy(package, debs)
-        if os.getuid() == 0:
-            for path in (
-                self.home,
-                self.home / ".ssh",
-                self.cache,
-                self.cache / "quarterdeck",
-                debs,
-                *debs.iterdir(),
-            ):
-                os.chown(path, NOBODY, NOBODY)
 
 
 @pytest.fixture(scope="module")
@@ -113,12 +101,22 @@ def place(ordinary: OrdinaryUser, request: pytest.FixtureRequest) -> Iterator[Pa
 
 
 def test_an_ordinary_user_has_a_cluster_in_a_root_of_its_own(ordinary: OrdinaryUser, place: Path) -> None:
-    up = ordinary.run("up", "--dir", str(place), "--first-port", "22300")
+    volumes = ("--mount", "a:/shared", "--mount", "b:/data/sets:ro")
+    up = ordinary.run("up", "--dir", str(place), *volumes)
     assert up.returncode == 0, up.stdout + up.stderr
     if "namespaces are refused" in up.stdout:
         pytest.skip(up.stdout.splitlines()[0])
     assert "(overlay)" in up.stdout
     assert ordinary.inside(place, "srun", "-t1", "-w", "slinky-1", "--gres=gpu:2", "hostname") == "slinky-1"
+    on = ("srun", "-t1", "-w")
+    write = "echo here > /shared/x; cat /shared/x; echo no 2>&1 > /data/sets/x; "
+    own = "home=$(eval echo ~$(id -un)); mkdir $home/own /tmp/own; ls $home"
+    said = ordinary.inside(place, *on, "slinky-1", "bash", "-c", write + own)
+    assert said.splitlines()[0] == "here" and "Read-only file system" in said and said.endswith("own")
+    assert (place.with_name("volumes") / "a/x").read_text() == "here\n"
+    look = "cat /shared/x; ls $(eval echo ~$(id -un)) /tmp /run/volumes 2>&1 || true"
+    other = ordinary.inside(place, *on, "slinky-2", "bash", "-c", look)
+    assert other.startswith("here") and "own" not in other
     assert ordinary.inside(place, "id", "-u") == str(ordinary.uid)
     assert ordinary.inside(place, "sh", "-c", "eval cd ~$(id -un) && pwd").startswith("/home/")
     assert "trixie" in ordinary.inside(place, "cat", "/etc/os-release")
@@ -130,22 +128,22 @@ def test_an_ordinary_user_has_a_cluster_in_a_root_of_its_own(ordinary: OrdinaryU
 
 
 def test_an_ordinary_user_needs_no_namespaces(ordinary: OrdinaryUser, place: Path) -> None:
-    up = ordinary.run("up", "--dir", str(place), "--image", "host", "--first-port", "22350")
+    up = ordinary.run("up", "--dir", str(place), "--image", "host")
     assert up.returncode == 0, up.stdout + up.stderr
     assert "(prefix)" in up.stdout
     assert ordinary.inside(place, "srun", "-t1", "--gres=gpu:2", "printenv", "CUDA_VISIBLE_DEVICES") == "0,1"
 
 
 def test_without_namespaces_files_are_checked_applied_and_taken_back(tmp_path: Path) -> None:
-    made = sample_cluster(
-        tmp_path / "plain", build_tree(HOST_PREFIX), gpu_nodes=1, cpu_nodes=1, first_port=22400
-    )
+    made = sample_cluster(tmp_path / "plain", build_tree(HOST_PREFIX), gpu_nodes=1, cpu_nodes=1)
     good = sample_files(made)
     start_cluster(made, good)
     try:
         until_idle(made)
-        job = submit(made, "-w", "slinky-0", script="sleep 300")
-        until_running(made, job)
+        began = tmp_path / "began"
+        job = submit(made, "-w", "slinky-0", script=f"touch {began}; sleep 300")
+        # A controller that restarts before its node has the job begins it anew.
+        assert wait_until(began.exists, 90), job_state(made, job)
         assert shadow_check(made, good) == ()
         bad = {"slurm.conf": good["slurm.conf"] + "FooBar=1\n"}
         assert shadow_check(made, bad)[0].line == len(bad["slurm.conf"].splitlines())

@@ -1,7 +1,7 @@
 """The clusters of these tests: one as the demo has it, and one that differs wherever a region may choose."""
 
 from clusters.ref import ClusterRef
-from clusters.spec import ClusterSpec, NodeGroup, PartitionSpec, Shape
+from clusters.spec import ClusterSpec, LifeScripts, Mount, NodeGroup, PartitionSpec, Shape
 from slurm.provisioners.slinky.design import Design
 from slurm.provisioners.slinky.names import names_of
 from slurm.provisioners.slinky.region import Database, DatabaseKind, LoginBy, RegionSettings, Toleration
@@ -22,6 +22,15 @@ DEMO = ClusterSpec(
     ),
     slurm_conf="# How long an ended job stays in memory.\nMinJobAge=300\n",
     ssh_keys=(KEY,),
+    mounts=(
+        Mount("v000000000001", "shared", "/shared"),
+        Mount("v000000000002", "imagenet", "/data/imagenet", read_only=True),
+    ),
+    scripts=LifeScripts(
+        worker_init="#!/bin/bash\nsysctl -w vm.swappiness=1\n",
+        worker_prolog="#!/bin/bash\nmkdir -p /scratch/$SLURM_JOB_ID\n",
+        controller_epilog="#!/bin/bash\nexit 0\n",
+    ),
 )
 PLAIN = ClusterSpec(name="plain", image="slurm-26-05", slurm_version="26.05", groups=(CPU,))
 ELSEWHERE = RegionSettings(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from clusters.spec import CPU_GROUP, GPU_GROUP, NodeGroup, PartitionSpec
-from slurm.check import check_conf
+from slurm.checks.conf import check_conf
 from slurm.conf import parse
 from slurm.parameters import Owner, find
 from slurm.provisioners.slinky.conf import HEAD, rendered
@@ -143,3 +143,18 @@ def test_what_the_user_sets_the_platform_does_not(block):
 def test_the_head_sets_each_key_once():
     keys = [setting.key for _line, setting in parse(HEAD).settings()]
     assert len(keys) == len(set(keys)) == len(HEAD.splitlines())
+
+
+def test_a_group_keeps_its_partition_until_its_last_worker_has_gone():
+    """And what the region declares on it: jobs end with the partition that they run in."""
+    region = (PartitionSpec("batch", "cpu-workers"),)
+    gone = replace(DEMO, region_partitions=region, groups=DEMO.groups[:1], partitions=())
+    lines = [line for line in rendered(gone).text.splitlines() if "cpu-workers" in line]
+    assert lines == []
+    lines = [
+        line for line in rendered(gone, None, {"cpu-workers"}).text.splitlines() if "cpu-workers" in line
+    ]
+    assert [line.split()[:2] for line in lines] == [
+        ["PartitionName=cpu-workers", "Nodes=cpu-workers"],
+        ["PartitionName=batch", "Nodes=cpu-workers"],
+    ]

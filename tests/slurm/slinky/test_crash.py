@@ -28,6 +28,8 @@ def scene(made: str, began: str, over: str, code: int = 1) -> Scene:
     [
         ("12:11:00", "12:11:01", "12:11:02", True),
         ("12:00:00", "12:00:01", "12:10:05", True),
+        ("12:10:00", "12:10:00", "12:10:01", False),
+        ("12:00:00", "12:00:01", "12:10:00", False),
         ("12:00:00", "12:11:00", "12:11:01", False),
         ("12:00:00", "12:05:00", "12:05:01", False),
         ("12:00:00", "12:09:58", "12:10:01", False),
@@ -35,6 +37,8 @@ def scene(made: str, began: str, over: str, code: int = 1) -> Scene:
     ids=[
         "pod is younger than the file",
         "ran well and ended with the new file",
+        "pod was made in the second of the change",
+        "ended in the second of the change",
         "may have read either file",
         "ended before the file changed",
         "was crashing when the file changed",
@@ -70,6 +74,8 @@ def test_a_controller_that_lacks_only_its_accounting_is_not_blamed():
         "slurmctld: fatal: You are running with a database but for some reason we have no TRES from it.",
     ]
     assert crash_words(log, "", Crash(1, True)) == ""
+    asking = "slurmctld: Still don't know my ClusterID; Retrying initial connection to slurmdbd"
+    assert crash_words([asking], "", Crash(1, True)) == ""
 
 
 def test_a_silent_end_is_still_told():

@@ -97,3 +97,42 @@ def test_a_controller_that_lost_its_nodes_is_recognised_by_its_last_words():
 def test_a_stage_has_its_own_sizes():
     things = render(design_of(replicas={"slinky": 7}))
     assert [t["spec"]["replicas"] for t in things if t["kind"] == "NodeSet"] == [7, 2]
+
+
+def going_back(*risen: str) -> tuple[Thing, ...]:
+    """Objects of an upgrade that is undone when these parts had come up with their new image."""
+    live = [new if part_of(new, NAMES) in risen else old for old, new in zip(OLD, NEW, strict=True)]
+    others = [part for part in PARTS if part not in risen]
+    found = next_round(OLD, live, {**ready(OLD, *others), **ready(NEW, *risen)}, NAMES)
+    assert [sentence.split()[0] for sentence in found.kept] == [
+        word for part, word in (("accounting", "Accounting"), ("controller", "The")) if part in risen
+    ]
+    return found.things
+
+
+def images(things: Iterable[Thing]) -> dict[str, str]:
+    found = {part_of(thing, NAMES): image_of(thing).rpartition(":")[2] for thing in things}
+    return {part: tag.partition("-")[0] for part, tag in found.items() if part}
+
+
+def test_what_has_rewritten_its_files_does_not_go_back_and_all_else_does():
+    found = images(going_back("accounting", "controller", "restapi"))
+    assert {part for part, version in found.items() if version == "26.11"} == {"accounting", "controller"}
+    assert set(found) == set(PARTS)
+    controller = next(t for t in going_back("accounting", "controller") if t["kind"] == "Controller")
+    assert controller["spec"]["reconfigure"] == {"image": image_of(controller)}
+
+
+def test_a_controller_that_never_came_up_goes_back():
+    """And the others after it."""
+    live = [new if part_of(new, NAMES) in PARTS[:3] else old for old, new in zip(OLD, NEW, strict=True)]
+    crashed = {"controller": workload(NEW[parts_at(NEW, "controller")], readyReplicas=0)}
+    workloads = {**ready(OLD, *PARTS[3:]), **ready(NEW, "accounting", "restapi"), **crashed}
+    found = next_round(OLD, live, workloads, NAMES)
+    assert images(found.things)["accounting"] == "26.11"
+    assert images(found.things)["controller"] == "26.05"
+    assert found.waits_for == "the controller to run 26.05-ubuntu24.04"
+
+
+def parts_at(things: Iterable[Thing], part: str) -> int:
+    return next(i for i, thing in enumerate(things) if part_of(thing, NAMES) == part)

@@ -223,6 +223,44 @@ def test_shared_storage_is_known_by_driver_or_by_an_administrators_word(
     assert storage.shared_finding(classes).state is state
 
 
+GROWS = {
+    **storage_class("files", "nfs.csi.k8s.io", **{storage.DEFAULT: "true"}),
+    "allowVolumeExpansion": True,
+}
+DISKS = {**storage_class("disks", "ebs.csi.aws.com"), "allowVolumeExpansion": True}
+
+
+@pytest.mark.parametrize(
+    ("offered", "otherwise", "state", "says"),
+    [
+        (storage.Offered("fast", "files"), "", State.OK, "fast can be made here"),
+        (storage.Offered("fast"), "", State.OK, "fast can be made here"),
+        (storage.Offered("fast"), "disks", State.WARN, "disks is mounted by one machine at a time"),
+        (storage.Offered("fast", "gone"), "", State.WARN, "fast: there is no storage class gone"),
+        (storage.Offered("fast", "rigid"), "", State.WARN, "cannot grow"),
+        (storage.Offered("fast", "odd"), "", State.UNKNOWN, "is not known"),
+        (storage.Offered("corpus", "gone", is_dataset=True), "", State.OK, "corpus can be made here"),
+    ],
+)
+def test_each_offer_needs_a_class_that_is_there_shared_and_grows(
+    offered: storage.Offered, otherwise: str, state: State, says: str
+) -> None:
+    odd = {**storage_class("odd", "example.com/own"), "allowVolumeExpansion": True}
+    classes = [GROWS, DISKS, storage_class("rigid", "nfs.csi.k8s.io"), odd]
+    found = storage.offers_finding([offered], classes, otherwise)
+    assert found.state is state and says in found.sentence, found
+
+
+def test_offers_are_all_told_and_none_is_no_fault() -> None:
+    found = storage.offers_finding([storage.Offered("a", "files"), storage.Offered("b", "gone")], [GROWS], "")
+    assert found.details == ("a: made of files", "b: there is no storage class gone")
+    assert storage.offers_finding([], [GROWS], "").state is State.OK
+    assert (
+        "no storage class is the default"
+        in storage.offers_finding([storage.Offered("a")], [DISKS], "").sentence
+    )
+
+
 def test_images_are_known_by_pods_that_run_them() -> None:
     name = "ghcr.io/slinkyproject/slurmd:26.05-ubuntu24.04"
     runs = {"status": {"containerStatuses": [{"image": name, "imageID": "sha256:1"}]}}

@@ -60,6 +60,11 @@ def test_a_check_that_was_cut_short_or_was_too_slow_tells_nothing(output):
         whole(output)
 
 
+def test_what_kept_a_check_from_its_end_is_said():
+    with pytest.raises(Unavailable, match="to its end: mktemp: no space left"):
+        whole("", "sh: noise\nmktemp: no space left on device\n")
+
+
 def test_a_shadow_that_complained_until_its_time_was_over_is_heard():
     output = whole("code 124\n[t] slurmctld: error: cannot create sched context for sched/nonsense\n")
     (problem,) = problems_of(output, CANDIDATE)

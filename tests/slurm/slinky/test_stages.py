@@ -141,6 +141,7 @@ def test_a_group_that_the_spec_no_longer_has_goes_whole():
     spec = spec_with(slinky=(0,))
     full = standing(slinky=(0,), **{"cpu-workers": (0, 1)}, named=())
     assert stage_of(spec, full).going == ("cpu-workers-0", "cpu-workers-1")
+    assert stage_of(spec, full).lingering == {"cpu-workers"}
     workers = {
         **full.workers,
         "cpu-workers": tuple(replace(w, cost=GOES_FIRST) for w in full.workers["cpu-workers"]),
@@ -150,6 +151,7 @@ def test_a_group_that_the_spec_no_longer_has_goes_whole():
         full, workers={"slinky": full.workers["slinky"]}, replicas={"slinky": 1, "cpu-workers": 0}
     )
     assert stage_of(spec, empty).unneeded == ("cpu-workers",)
+    assert not stage_of(spec, empty).lingering
     assert stage_of(spec, replace(empty, remembered=frozenset({"cpu-workers"}))).unneeded == ()
 
 

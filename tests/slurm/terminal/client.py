@@ -9,6 +9,8 @@ from typing import Self
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+ACK_EVERY = 32 * 1024  # as static/js/terminal/wire.js
+
 
 class Page:
     """Opens the socket as a signed-in person. `screen` is everything printed, `said` every control message."""
@@ -22,7 +24,7 @@ class Page:
         self.socket = self.connection.__enter__()
         self.stalls = stalls
         self.screen = b""
-        self.received = 0
+        self.received = self.unread = 0
         self.said: list[dict[str, object]] = []
         self.close_code = 0
         self.close_reason = ""
@@ -90,6 +92,8 @@ class Page:
             return True
         self.screen += message
         self.received += len(message)
-        if not self.stalls:
-            self.say(kind="ack", bytes=len(message))
+        self.unread += len(message)
+        if self.unread >= ACK_EVERY and not self.stalls:
+            self.say(kind="ack", bytes=self.unread)
+            self.unread = 0
         return True

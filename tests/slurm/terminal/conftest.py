@@ -12,17 +12,23 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.conf import settings as django_settings
 from django.db import connection
 from django.test import Client
+from playwright.sync_api import Browser
 
+from clusters import authority
 from clusters.lifecycle import Status
 from clusters.models import Cluster, Region, Revision
 from clusters.spec import ClusterSpec, to_json
 from console.models import Membership, Team, User
 from console.roles import Role
+from console.run.table import WEB_LIMITS
 from tests.slurm.terminal.client import Page
 from tests.slurm.terminal.sshd import Sshd, free_port, make_sshd, wait_for_port
+from tests.slurm.terminal.tab import PHONE, WIDE, Tab
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -41,6 +47,16 @@ def sshd() -> Iterator[Sshd]:
         server.start()
         yield server
         server.stop()
+
+
+@pytest.fixture
+def ca(monkeypatch: pytest.MonkeyPatch, sshd: Sshd) -> Ed25519PrivateKey:
+    """An authority that the login node trusts, without a database behind it."""
+    key = Ed25519PrivateKey.generate()
+    monkeypatch.setattr(authority, "signing_key", lambda _: key)
+    public = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    sshd.trust(public.decode())
+    return key
 
 
 @pytest.fixture
@@ -83,6 +99,7 @@ class Console:
                 str(self.port),
                 "--log-level",
                 "warning",
+                *WEB_LIMITS,
             ],
             "terminals": ["manage.py", "terminals"],
         }[name]
@@ -119,9 +136,8 @@ class Console:
         return f"http://127.0.0.1:{self.port}"
 
 
-@pytest.fixture(scope="session")
-def processes(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
-    scratch = tmp_path_factory.mktemp("console")
+def console_in(scratch: Path, settings: str) -> Console:
+    """On the tests' database and Redis, with these settings; nothing of it is started."""
     address = urlsplit(django_settings.DATABASE_URL)._replace(path=f"/{connection.settings_dict['NAME']}")
     environment = {
         **os.environ,
@@ -130,9 +146,14 @@ def processes(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -
         "SECRET_KEY": django_settings.SECRET_KEY,
         "SEALING_KEYS": "\n".join(django_settings.SEALING_KEYS),
         "QUARTERDECK_VAR_DIR": str(scratch / "var"),
-        "DJANGO_SETTINGS_MODULE": "tests.slurm.terminal.settings",
+        "DJANGO_SETTINGS_MODULE": settings,
     }
-    console = Console(free_port(), scratch, environment)
+    return Console(free_port(), scratch, environment)
+
+
+@pytest.fixture(scope="session")
+def processes(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    console = console_in(tmp_path_factory.mktemp("console"), "tests.slurm.terminal.settings")
     console.start("terminals")
     console.start("web")
     yield console
@@ -161,6 +182,36 @@ def page(console: Console) -> Iterator[Callable[..., Page]]:
     yield make
     for each in opened:
         each.socket.close()
+
+
+TabOf = Callable[..., Tab]
+
+
+@pytest.fixture
+def tab_of(browser: Browser, console: Console) -> Iterator[TabOf]:
+    """Open the terminal's page as somebody, in a browser of their own: `tab_of("mo")`.
+
+    `port` leads there another way.
+    """
+    opened: list[Tab] = []
+
+    def make(name: str, path: str = "", *, wide: bool = True, port: int = 0) -> Tab:
+        context = browser.new_context(viewport=WIDE if wide else PHONE, has_touch=not wide)
+        context.add_cookies([{"name": "sessionid", "value": session_of(name), "url": console.url}])
+        url = f"http://127.0.0.1:{port}" if port else console.url
+        opened.append(Tab(context, f"{url}{path or '/t/research/c/demo/terminal/'}"))
+        return opened[-1]
+
+    yield make
+    for tab in opened:
+        tab.page.context.close()
+        tab.expect_sound()
+
+
+@pytest.fixture
+def tab(tab_of: TabOf, request: pytest.FixtureRequest) -> Tab:
+    """A member's, at desk width unless the test's parameter is PHONE."""
+    return tab_of("mo", wide=getattr(request, "param", WIDE) is WIDE)
 
 
 def session_of(name: str) -> str:

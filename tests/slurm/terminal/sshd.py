@@ -15,6 +15,8 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from slurm.provisioners.sandbox.images import RECIPE
+
 LOGIN = "mo"
 ENTER = (
     'set -e; root=$1; scratch=$2; shift 2; mount --bind "$scratch/etc" "$root/etc"; '
@@ -124,6 +126,7 @@ UseDNS no
 PrintMotd no
 PrintLastLog no
 AcceptEnv LANG LC_* COLORTERM
+Subsystem sftp internal-sftp
 MaxStartups 100
 LogLevel VERBOSE
 """
@@ -131,7 +134,8 @@ LogLevel VERBOSE
 
 def _trees() -> Sequence[Path]:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "quarterdeck/trees"
-    return [cache / pointer.read_text().strip() / "root" for pointer in sorted(cache.glob("*.current"))]
+    pointers = sorted(cache.glob("*.current"), key=lambda one: (f"-r{RECIPE}." not in one.name, one.name))
+    return [cache / pointer.read_text().strip() / "root" for pointer in pointers]
 
 
 def _write_key(path: Path) -> str:

@@ -2,78 +2,17 @@
 
 import re
 import signal
-from collections.abc import Iterator
+import time
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import expect
 
 from clusters.lifecycle import Status
 from clusters.models import Cluster
 from console.models import Membership
 from console.roles import Role
-from tests.slurm.terminal.conftest import ROOT, Console, session_of
-
-# What the screen shows, line by line, from xterm's own buffer.
-SHOWN = """() => { const b = document.getElementById("terminal").terminal.buffer.active;
-return Array.from({length: b.length}, (_, i) => b.getLine(i).translateToString(true)).join("\\n").trimEnd(); }"""
-WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
-
-
-class Tab:
-    """A browser tab of one person at the terminal's page. Fails at the end if the page complained of anything."""
-
-    def __init__(self, context: BrowserContext, url: str) -> None:
-        self.complaints: list[str] = []
-        self.page: Page = context.new_page()
-        self.page.on("console", lambda said: said.type == "error" and self.complaints.append(said.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.goto(url)
-
-    def expect_state(self, word: str, within_s: float = 10) -> None:
-        expect(self.page.locator(".terminal-state")).to_have_text(word, timeout=within_s * 1000)
-
-    def type(self, text: str) -> None:
-        self.page.keyboard.type(text)
-        self.page.keyboard.press("Enter")
-
-    def wait_for(self, pattern: str, times: int = 1) -> None:
-        """Until that many lines match. Polled from here: the page's policy lets nobody evaluate strings in it."""
-        for _ in range(200):
-            if len(re.findall(pattern, self.shown, re.MULTILINE)) >= times:
-                return
-            self.page.wait_for_timeout(50)
-        raise AssertionError(f"no {pattern} in:\n{self.shown}")
-
-    @property
-    def size(self) -> str:
-        return str(self.page.evaluate("[terminal.terminal.rows, terminal.terminal.cols].join(' ')"))
-
-    def size_after(self, before: str) -> str:
-        """The size once it is another and has come to rest: fitting follows the window with a delay."""
-        last = before
-        for _ in range(60):
-            self.page.wait_for_timeout(150)
-            now = self.size
-            if now == last != before:
-                return now
-            last = now
-        raise AssertionError(f"the terminal stayed at {before}")
-
-    @property
-    def shown(self) -> str:
-        return str(self.page.evaluate(SHOWN))
-
-
-@pytest.fixture
-def tab(browser: Browser, console: Console, request: pytest.FixtureRequest) -> Iterator[Tab]:
-    wide = getattr(request, "param", WIDE) is WIDE
-    context = browser.new_context(viewport=WIDE if wide else PHONE, has_touch=not wide)
-    context.add_cookies([{"name": "sessionid", "value": session_of("mo"), "url": console.url}])
-    tab = Tab(context, f"{console.url}/t/research/c/demo/terminal/")
-    yield tab
-    context.close()
-    unexpected = [text for text in tab.complaints if not re.search("WebSocket|ERR_CONNECTION_REFUSED", text)]
-    assert unexpected == []
+from tests.slurm.terminal.conftest import Console, TabOf
+from tests.slurm.terminal.tab import PHONE, WIDE, Tab
 
 
 def test_typing_a_sum_shows_its_answer(tab: Tab) -> None:
@@ -148,6 +87,29 @@ def test_removed_member_is_cut_off_with_the_reason(tab: Tab) -> None:
     expect(tab.page.locator(".terminal-strip")).to_contain_text("you need to be member")
 
 
+def test_removed_member_s_terminal_closes_within_five_seconds(tab: Tab, tab_of: TabOf) -> None:
+    tab.expect_state("Connected")
+    admin = tab_of("ada", "/t/research/members/removal/?name=mo").page
+    admin.get_by_role("button", name="Remove").click()
+    admin.wait_for_url("**/members/")
+    began = time.monotonic()
+    tab.expect_state("Not connected", within_s=5)
+    assert time.monotonic() - began < 5
+    expect(tab.page.locator(".terminal-strip")).to_contain_text("There is no team research here")
+
+
+def test_reload_after_the_end_says_why_over_a_new_terminal(tab: Tab) -> None:
+    tab.expect_state("Connected")
+    tab.type("sleep 0.5; exit 7")
+    tab.page.goto("about:blank")
+    tab.page.wait_for_timeout(1500)
+    tab.page.go_back()
+    tab.expect_state("Connected")
+    expect(tab.page.locator(".terminal-strip")).to_contain_text(
+        "The shell ended with status 7. This is a new one."
+    )
+
+
 def test_terminal_opens_by_itself_when_the_cluster_is_up(tab: Tab, cluster: Cluster) -> None:
     tab.expect_state("Connected")
     Cluster.objects.filter(pk=cluster.pk).update(status=Status.CREATING)
@@ -176,12 +138,7 @@ def test_page_that_answers_old_questions_types_nothing(tab: Tab) -> None:
 @pytest.mark.parametrize("tab", [WIDE, PHONE], indirect=True)
 def test_axe_finds_nothing_serious(tab: Tab) -> None:
     tab.expect_state("Connected")
-    tab.page.evaluate((ROOT / "static/vendor/axe/axe.min.js").read_text())
-    found = tab.page.evaluate(
-        "axe.run('#terminal', {preload: false}).then(r => r.violations.map(v => [v.impact, v.id, v.nodes[0].html]))"
-    )
-    tab.complaints.clear()  # of axe itself, which styles elements
-    assert [each for each in found if each[0] in ("serious", "critical")] == []
+    assert tab.serious("#terminal") == []
 
 
 @pytest.mark.parametrize("tab", [PHONE], indirect=True)
@@ -192,7 +149,73 @@ def test_phone_has_the_keys_that_its_keyboard_lacks(tab: Tab) -> None:
     tab.page.keyboard.type("cat")
     tab.page.get_by_role("button", name="Ctrl").tap()
     tab.page.keyboard.type("u")
-    tab.page.get_by_role("button", name="Up").tap()
+    tab.page.get_by_role("button", name="Up", exact=True).tap()
     tab.page.keyboard.press("Enter")
     tab.wait_for("^first$", times=2)
     assert tab.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("tab", [PHONE], indirect=True)
+def test_ctrl_pressed_twice_holds_and_alt_puts_an_escape_before(tab: Tab) -> None:
+    tab.expect_state("Connected")
+    tab.type("cat -v")
+    ctrl = tab.page.get_by_role("button", name="Ctrl")
+    ctrl.tap()
+    ctrl.tap()
+    tab.page.keyboard.type("ab")
+    ctrl.tap()
+    tab.page.get_by_role("button", name="Alt").tap()
+    tab.page.keyboard.type("xy")
+    tab.page.get_by_role("button", name="Alt").tap()
+    tab.page.get_by_role("button", name="Left").tap()
+    tab.page.keyboard.press("Enter")
+    tab.wait_for(r"^\^A\^B\^\[xy\^\[\[1;3D$")
+
+
+@pytest.mark.parametrize("tab", [PHONE], indirect=True)
+def test_terminal_and_its_keys_stay_above_a_phone_s_keyboard(tab: Tab) -> None:
+    """No emulation shows a keyboard: the browser's word for what it leaves to see is replaced."""
+    tab.expect_state("Connected")
+    before = tab.size
+    tab.page.evaluate(
+        "Object.defineProperty(visualViewport, 'height', {get: () => 430}); "
+        "visualViewport.dispatchEvent(new Event('resize'))"
+    )
+    assert int(tab.size_after(before).split()[0]) > 8
+    keys = tab.page.locator(".terminal-keys").bounding_box()
+    assert keys and keys["y"] + keys["height"] <= 430
+    tab.type("echo se''en")
+    tab.wait_for("^seen$")
+
+
+def test_last_seconds_are_counted_down_and_a_key_stops_that(tab_of: TabOf, console: Console) -> None:
+    restart_worker(console, idle_s="16")
+    try:
+        tab = tab_of("mo")
+        tab.expect_state("Connected")
+        strip = tab.page.locator(".terminal-strip")
+        expect(strip).to_contain_text("Press a key to keep this terminal", timeout=20_000)
+        first, second = clock_of(tab), ""
+        while not second or second == first:
+            tab.page.wait_for_timeout(250)
+            second = clock_of(tab)
+        assert re.fullmatch(r"0:0\d", first) and second < first
+        tab.type("echo st''ill-here")
+        expect(strip).to_be_hidden()
+        tab.wait_for("^still-here$")
+        tab.expect_state("Ended", within_s=40)
+        expect(strip).to_contain_text("Nothing was typed for 16 seconds.")
+    finally:
+        restart_worker(console)
+
+
+def clock_of(tab: Tab) -> str:
+    return tab.page.locator(".terminal-strip time").inner_text()
+
+
+def restart_worker(console: Console, idle_s: str = "") -> None:
+    console.environment.pop("QUARTERDECK_TERMINAL_IDLE", "")
+    if idle_s:
+        console.environment["QUARTERDECK_TERMINAL_IDLE"] = idle_s
+    console.kill("terminals", signal.SIGTERM)
+    console.start("terminals")

@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slurm.terminal import wire
@@ -15,6 +15,7 @@ from slurm.terminal.wire import Decoder, Garbled, Kind
 frames = st.lists(st.tuples(st.sampled_from(Kind), st.binary(max_size=300)), max_size=12)
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(frames, st.integers(1, 40))
 def test_frames_come_out_as_they_went_in_however_they_are_cut(
     sent: list[tuple[Kind, bytes]], size: int
@@ -37,6 +38,7 @@ def test_control_frame_must_be_an_object(payload: bytes) -> None:
         wire.fields(payload)
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(frames)
 def test_joining_keeps_bytes_and_order(sent: list[tuple[Kind, bytes]]) -> None:
     found = joined(sent)
@@ -44,6 +46,7 @@ def test_joining_keeps_bytes_and_order(sent: list[tuple[Kind, bytes]]) -> None:
     assert not any(a[0] == b[0] == Kind.OUTPUT for a, b in itertools.pairwise(found))
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.lists(st.binary(min_size=1, max_size=20_000), max_size=30))
 def test_ring_keeps_the_newest_bytes_within_its_limit(pieces: list[bytes]) -> None:
     ring = Ring(limit=32 * 1024)

@@ -9,8 +9,9 @@ import pytest
 from clusters.consumers import DENIED, GONE
 from clusters.lifecycle import Status
 from clusters.models import Cluster, Region
-from console.models import Event, Membership, User
+from console.models import BrowserSession, Event, Membership, User
 from console.roles import Role
+from console.socket_limits import MESSAGES_AT_ONCE, TOO_MUCH
 from slurm.consumers import BROKEN, ENDED
 from tests.slurm.terminal.client import Page
 from tests.slurm.terminal.conftest import Console
@@ -69,6 +70,41 @@ def test_page_that_kept_its_screen_gets_only_what_it_missed(page: Open) -> None:
     assert second.read_until("missed").count(b"ready> ") == 0
 
 
+def test_page_that_comes_back_is_told_why_its_terminal_ended(page: Open) -> None:
+    first = page("mo")
+    session = first.open()["session"]
+    first.read_until("ready> ")
+    first.type("exit 5\n")
+    first.wait_closed()
+    refused = page("mo").open(session=session)
+    assert (refused["code"], refused["sentence"]) == (
+        "gone",
+        "The earlier terminal has ended. The shell ended with status 5.",
+    )
+    assert "status 5" not in str(page("ada").open(session=session)["sentence"])
+
+
+def test_page_ends_its_terminal_when_it_is_closed(page: Open) -> None:
+    mo = page("mo")
+    mo.open()
+    mo.read_until("ready> ")
+    mo.say(kind="close")
+    assert mo.wait_for("ended")["code"] == "closed"
+
+
+def test_unseen_terminal_ends_with_the_membership(page: Open) -> None:
+    mo = page("mo")
+    session = mo.open()["session"]
+    mo.read_until("ready> ")
+    mo.socket.close()
+    Membership.objects.filter(user__username="mo").update(role=Role.VIEWER)
+    # Those that earlier tests left behind end for the same reason, so it is asked for by its name.
+    ended = Event.objects.filter(verb="closed a terminal", detail__reason="revoked", target=str(session)[:8])
+    wait_for(ended.exists)
+    Membership.objects.filter(user__username="mo").update(role=Role.MEMBER)
+    assert "To open a terminal you need to be member" in str(page("mo").open(session=session)["sentence"])
+
+
 def test_only_the_owner_is_shown_a_session_again(page: Open) -> None:
     mo = page("mo")
     session = mo.open()["session"]
@@ -121,11 +157,9 @@ def announce(user: User) -> None:
 
 
 def test_signing_out_closes_the_terminal(page: Open, console: Console) -> None:
-    from django.contrib.sessions.models import Session
-
     mo = page("mo")
     mo.open()
-    Session.objects.all().delete()
+    BrowserSession.objects.all().delete()
     assert mo.wait_closed(within_s=6) == GONE
 
 
@@ -193,6 +227,13 @@ def test_everything_is_in_the_audit_trail_but_the_content(page: Open) -> None:
     )
 
 
+def wait_for(is_so: Callable[[], bool], within_s: float = 20) -> None:
+    deadline = time.monotonic() + within_s
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 def wait_for_events(count: int) -> list[Event]:
     deadline = time.monotonic() + 5
     while time.monotonic() < deadline:
@@ -209,3 +250,27 @@ def test_page_that_types_past_its_credit_is_cut_off(page: Open) -> None:
     mo.read_until("ready> ")
     mo.socket.send(b"x" * 300_000)
     assert mo.wait_closed() == BROKEN
+
+
+def test_page_that_floods_is_closed_and_its_terminal_and_another_s_go_on(page: Open) -> None:
+    ada = page("ada")
+    ada.open()
+    ada.read_until("ready> ")
+    mo = page("mo")
+    session = mo.open()["session"]
+    mo.read_until("ready> ")
+    for _ in range(3 * MESSAGES_AT_ONCE):
+        mo.say(kind="ping")
+    assert mo.wait_closed(within_s=20) == TOO_MUCH
+    assert "messages a second" in mo.close_reason
+    assert ada.run("echo still-$((1+1))").strip() == "still-2"
+    time.sleep(2)
+    again = page("mo")
+    assert again.open(session=session)["fresh"] is False
+
+
+def test_message_larger_than_any_of_a_page_is_refused_by_the_server(page: Open) -> None:
+    mo = page("mo")
+    mo.open()
+    mo.socket.send(b"x" * 600_000)
+    assert mo.wait_closed() == 1009

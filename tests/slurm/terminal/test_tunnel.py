@@ -16,10 +16,9 @@ from slurm.terminal import shell, wire
 from slurm.terminal.opening import ssh_command
 from slurm.terminal.wire import Kind
 from tests.slurm.terminal import tunnels
+from tests.slurm.terminal.rig import rig, run, said, until
 from tests.slurm.terminal.sshd import Sshd
-from tests.slurm.terminal.test_worker import ca, rig, run, said, until
 
-__all__ = ["ca"]
 NAMES = {"host": "slinky-login.research-lab", "port": 22}
 
 

@@ -1,9 +1,7 @@
-"""The worker against a real sshd, without web, database or Redis around it."""
+"""The worker against a real sshd: who gets a shell, and how each ends."""
 
 import asyncio
-import contextlib
 import time
-from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -11,130 +9,12 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from clusters import authority
-from console.errors import Unavailable
 from slurm.authority import certificate
 from slurm.terminal import wire
 from slurm.terminal.limits import Limits
-from slurm.terminal.link import Link
-from slurm.terminal.registry import Place
-from slurm.terminal.session import Ending, Owner
 from slurm.terminal.wire import Kind
-from slurm.terminal.worker import Worker
+from tests.slurm.terminal.rig import OWNER, Away, Cluster, rig, run, said, until
 from tests.slurm.terminal.sshd import Sshd
-
-OWNER = {"user": 1, "who": "mo", "team": 1, "cluster": "c1", "cluster_slug": "demo", "address": "127.0.0.1"}
-
-
-class Cluster:
-    """As much of a cluster as signing needs."""
-
-    key = "c1"
-
-
-class Nowhere:
-    """A registry that is told and keeps nothing."""
-
-    async def beat(self, path: str, sessions: list[tuple[str, Place]]) -> None: ...
-
-    async def forget(self, session: str) -> None: ...
-
-    async def leave(self, path: str) -> None: ...
-
-
-class Away(Nowhere):
-    """Redis does not answer."""
-
-    async def beat(self, path: str, sessions: list[tuple[str, Place]]) -> None:
-        raise Unavailable("Redis does not answer.")
-
-    async def forget(self, session: str) -> None:
-        raise Unavailable("Redis does not answer.")
-
-    leave = forget
-
-
-class Journal:
-    """The audit trail's lines."""
-
-    def __init__(self) -> None:
-        self.lines: list[tuple[str, str]] = []
-
-    def opened(self, session: str, owner: Owner) -> None:
-        self.lines.append(("opened", owner.who))
-
-    def closed(self, session: str, owner: Owner, ending: Ending, **counts: int) -> None:
-        self.lines.append(("closed", ending.code))
-
-
-class Rig:
-    """A running worker and the connections made to it."""
-
-    def __init__(self, path: Path, sshd: Sshd, limits: Limits | None, registry: Nowhere) -> None:
-        self.sshd = sshd
-        self.journal = Journal()
-        self.worker = Worker(path, registry, self.journal, limits)  # type: ignore[arg-type]
-
-    async def link(self) -> Link:
-        return Link(*await asyncio.open_unix_connection(str(self.worker.path)))
-
-    async def opened(self, **over: object) -> tuple[Link, dict[str, Any]]:
-        link = await self.link()
-        login, minutes = str(over.pop("principal", self.sshd.user)), int(str(over.pop("minutes", 5)))
-        signed = certificate(Cluster, login, "mo", minutes)  # type: ignore[arg-type]
-        target = {
-            "host": "127.0.0.1", "port": self.sshd.port, "user": self.sshd.user, "host_key": self.sshd.host_key,
-            "key": signed.key, "certificate": signed.certificate, **over,
-        }  # fmt: skip
-        link.send(wire.message(Kind.OPEN, owner=OWNER, target=target, columns=80, rows=24))
-        kind, payload = (await link.read())[0]
-        return link, {"kind": kind, **wire.fields(payload)}
-
-
-@pytest.fixture
-def ca(monkeypatch: pytest.MonkeyPatch, sshd: Sshd) -> Ed25519PrivateKey:
-    """An authority that the login node trusts, without a database behind it."""
-    key = Ed25519PrivateKey.generate()
-    monkeypatch.setattr(authority, "signing_key", lambda _: key)
-    public = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
-    sshd.trust(public.decode())
-    return key
-
-
-@contextlib.asynccontextmanager
-async def rig(
-    tmp_path: Path, sshd: Sshd, limits: Limits | None = None, registry: type[Nowhere] = Nowhere
-) -> AsyncIterator[Rig]:
-    made = Rig(tmp_path / "w.sock", sshd, limits, registry())
-    serving = asyncio.create_task(made.worker.serve())
-    while not made.worker.path.exists():
-        await asyncio.sleep(0.01)
-    yield made
-    made.worker.stop()
-    await serving
-
-
-def run(work: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(work, 30))
-
-
-async def until(link: Link, text: bytes) -> bytes:
-    """Everything printed, up to the piece that holds `text`."""
-    printed = b""
-    while text not in printed:
-        frames = await link.read()
-        assert frames, printed
-        printed += b"".join(payload for kind, payload in frames if kind == Kind.OUTPUT)
-    return printed
-
-
-async def said(link: Link, kind: Kind) -> dict[str, Any]:
-    while True:
-        frames = await link.read()
-        assert frames, f"closed without {kind.name}"
-        for each, payload in frames:
-            if each == kind:
-                return wire.fields(payload)
 
 
 def test_certificate_is_accepted_and_names_the_person(ca: object, sshd: Sshd, tmp_path: Path) -> None:
@@ -190,7 +70,8 @@ def test_changed_host_key_refuses_with_an_explanation(
             _, refused = await made.opened(host_key=line)
             assert refused["code"] == "host-key"
             assert "does not show the host key" in refused["sentence"]
-            assert "restarts the login node" in refused["hint"]
+            assert "accepts the new one, or restarts the login node" in refused["hint"]
+            assert refused["presented"] == sshd.host_key
 
     run(work())
 
@@ -230,8 +111,41 @@ def test_idle_terminal_is_warned_and_then_ended(ca: object, sshd: Sshd, tmp_path
             link, _ = await made.opened()
             notice = await said(link, Kind.NOTICE)
             assert (notice["code"], "Press a key" in notice["sentence"]) == ("idle", True)
+            assert 0 < notice["left_s"] <= 2
             assert (await said(link, Kind.ENDED))["code"] == "idle"
             assert made.worker.sessions == {}
+
+    run(work())
+
+
+def test_key_takes_the_warning_back_but_not_the_absolute_one(ca: object, sshd: Sshd, tmp_path: Path) -> None:
+    async def work() -> None:
+        async with rig(tmp_path, sshd, Limits(idle_s=6, absolute_s=12, warning_s=4)) as made:
+            link, _ = await made.opened()
+            assert (await said(link, Kind.NOTICE))["code"] == "idle"
+            link.send(wire.frame(Kind.INPUT, b" "))
+            assert (await said(link, Kind.NOTICE))["code"] == ""
+            while (notice := await said(link, Kind.NOTICE))["code"] != "absolute":
+                link.send(wire.frame(Kind.INPUT, b" "))
+            assert notice["left_s"] <= 4
+            link.send(wire.frame(Kind.INPUT, b" "))
+            assert (await said(link, Kind.ENDED))["code"] == "absolute"
+
+    run(work())
+
+
+def test_unseen_terminal_of_a_removed_person_ends(ca: object, sshd: Sshd, tmp_path: Path) -> None:
+    async def work() -> None:
+        async with rig(tmp_path, sshd) as made:
+            link, _ = await made.opened()
+            await until(link, b"ready> ")
+            made.rights.why = "You are not in the team."
+            link.close()
+            began = time.monotonic()
+            while made.worker.sessions:
+                assert time.monotonic() - began < 5
+                await asyncio.sleep(0.02)
+            assert made.journal.lines[-1] == ("closed", "revoked")
 
     run(work())
 
@@ -298,6 +212,20 @@ def test_of_too_many_terminals_the_one_left_behind_goes(
             assert ("closed", "unseen") in made.journal.lines
 
     run(work())
+
+
+def test_worker_that_is_stopped_tells_every_page_and_ends(ca: object, sshd: Sshd, tmp_path: Path) -> None:
+    async def work() -> None:
+        async with rig(tmp_path, sshd) as made:
+            opened = [await made.opened(user=1 + number // 10) for number in range(30)]
+            assert all(ready["kind"] == Kind.READY for _, ready in opened)
+            made.worker.stop()
+            for link, _ in opened:
+                ended = await said(link, Kind.ENDED)
+                assert (ended["code"], "was stopped" in ended["sentence"]) == ("stopped", True)
+        assert made.journal.lines.count(("closed", "stopped")) == 30 and made.worker.sessions == {}
+
+    run(work(), within_s=120)
 
 
 def test_connection_that_speaks_nonsense_is_cut_off(ca: object, sshd: Sshd, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
-"""Storage classes: one for each controller's state, and one that many machines can mount at once."""
+"""Storage classes: one for each controller's state, one that many machines can mount at once, and those of offers."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from clusters.finding import Finding, State
 from console.words import listed
@@ -33,6 +34,15 @@ _ONE = (
     ),
     *("topolvm.io", "cinder.csi.openstack.org", "linstor.csi.linbit.com", "local.csi.openebs.io"),
 )
+
+
+@dataclass(frozen=True)
+class Offered:
+    """A kind of volume that the region offers. `storage_class` is empty where the settings' or the default is taken."""
+
+    slug: str
+    storage_class: str = ""
+    is_dataset: bool = False
 
 
 def state_finding(classes: Sequence[Thing], wanted: str, size: str) -> Finding:
@@ -94,6 +104,47 @@ def shared_finding(classes: Sequence[Thing]) -> Finding:
         "Clusters work, but homes and data are not shared by their nodes. Add NFS, CephFS or the like.",
         details,
     )
+
+
+def offers_finding(offers: Sequence[Offered], classes: Sequence[Thing], otherwise: str) -> Finding:
+    """Whether what the region offers can be made here. `otherwise` is the settings' class; empty takes the default.
+
+    A dataset is a volume that an administrator made, of no class: it shows when one is first mounted.
+    """
+    title, key = "Volumes on offer", "offers"
+    if not offers:
+        hint = "The admin site has them (Offers), each with a storage class."
+        return Finding(key, title, State.OK, "None: clusters here keep files on their own nodes.", hint)
+    by_name = {str(one["metadata"]["name"]): one for one in classes}
+    default = next((name for name, one in by_name.items() if _says(one, DEFAULT) == "true"), "")
+    states, details = [], []
+    for one in offers:
+        name = one.storage_class or otherwise or default
+        state, words = (State.OK, "a dataset") if one.is_dataset else _offer(name, by_name.get(name))
+        states.append(state)
+        details.append(f"{one.slug}: {words}")
+    for state in (State.WARN, State.UNKNOWN):
+        if state in states:
+            sentence = f"{details[states.index(state)]}."
+            hint = "Give the offer another storage class on the admin site, or see to that one."
+            return Finding(key, title, state, sentence, hint, tuple(details))
+    return Finding(
+        key, title, State.OK, f"{listed([one.slug for one in offers])} can be made here.", "", tuple(details)
+    )
+
+
+def _offer(name: str, one: Thing | None) -> tuple[State, str]:
+    """Volumes are mounted by the login node and all workers at once, and may grow."""
+    if one is None:
+        return State.WARN, f"there is no storage class {name}" if name else "no storage class is the default"
+    is_shared = _is_shared(one)
+    if is_shared is False:
+        return State.WARN, f"{name} is mounted by one machine at a time, so its volumes would never be ready"
+    if not one.get("allowVolumeExpansion"):
+        return State.WARN, f"volumes of {name} cannot grow (allowVolumeExpansion)"
+    if is_shared is None:
+        return State.UNKNOWN, f"whether many machines can mount {name} at once is not known"
+    return State.OK, f"made of {name}"
 
 
 _WORDS = {True: "many machines at once", False: "one machine at a time", None: "not known"}

@@ -1,0 +1,1 @@
+"""The REST API of volumes and mounts, below /api/v1/."""
