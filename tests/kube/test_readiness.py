@@ -25,6 +25,7 @@ from tests.kube.rig import things
 from tests.kube.rig.admin import Admin, slinky_crds
 from tests.kube.rig.api import wait_until
 from tests.kube.rig.rig import Rig
+from tests.yardstick import in_yardsticks
 
 pytestmark = pytest.mark.django_db
 # Told by a first cluster, a person or a newer image only; none of them keeps a region from being ready.
@@ -256,6 +257,5 @@ def test_the_machines_of_a_large_region_are_read_quickly() -> None:
     """The pure part alone, at ten times that size."""
     nodes = [{**_foreign_node(f"foreign-{number:03d}"), **_roomy()} for number in range(NODES * 10)]
     pods = [_foreign_pod(number, "x") for number in range(PODS * 10)]
-    began = time.process_time()
-    found = machines.machines_of(nodes, pods, RegionSettings())
-    assert len(found) == NODES * 10 and time.process_time() - began < 5
+    assert len(machines.machines_of(nodes, pods, RegionSettings())) == NODES * 10
+    assert in_yardsticks(lambda: machines.machines_of(nodes, pods, RegionSettings())) < 50

@@ -1,6 +1,5 @@
 """slurm.conf before anything is touched: every mistake at its line, and nothing said of what is right."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from console.errors import Problem
 from slurm.checks.conf import MAX_PROBLEMS, check_conf
 from slurm.parameters import VERSIONS, Kind, Owner, for_version
+from tests.yardstick import in_yardsticks
 
 DATA = Path(__file__).parents[1] / "data" / "slurm"
 RECORDED = ("22.05", "24.11", "26.05")
@@ -262,21 +262,15 @@ def test_any_text_is_checked_without_falling_over(text: str) -> None:
             assert problem.line is None or 1 <= problem.line <= text.count("\n") + 1
 
 
-def test_ten_thousand_lines_take_less_than_half_a_second() -> None:
+def test_ten_thousand_lines_are_checked_while_someone_types() -> None:
     keys = [one for one in for_version("24.11") if one.owner is Owner.USER]
     right = [f"{one.name}={one.default_in('24.11') or '1'}" for one in keys]
     text = "\n".join([*right, *(f"# line {number}" for number in range(10_000 - len(right)))])
-    assert _seconds(text) < 0.5
-    assert _seconds("".join(f"KillWait={number}\n" for number in range(10_000))) < 0.5
-    assert _seconds("".join(f"NodeName=n{number} CPUs=8 Gres=gpu:8\n" for number in range(10_000))) < 0.5
+    assert _cost(text) < 10
+    assert _cost("".join(f"KillWait={number}\n" for number in range(10_000))) < 10
+    assert _cost("".join(f"NodeName=n{number} CPUs=8 Gres=gpu:8\n" for number in range(10_000))) < 10
 
 
-def _seconds(text: str) -> float:
-    """CPU time of the best of three, so that a busy machine does not fail the test."""
-    return min(_run(text) for _ in range(3))
-
-
-def _run(text: str) -> float:
-    started = time.process_time()
+def _cost(text: str) -> float:
     assert len(check_conf(text, version="24.11")) <= MAX_PROBLEMS
-    return time.process_time() - started
+    return in_yardsticks(lambda: check_conf(text, version="24.11"))

@@ -24,7 +24,6 @@ from slurm.provisioners.sandbox.space import keeper_pid, keeping, stop_keeper, w
 from slurm.provisioners.sandbox.start import start_cluster
 from slurm.provisioners.sandbox.tree import build_tree
 from tests.slurm.sandbox.conftest import (
-    job_state,
     node_states,
     pid_of,
     slurm,
@@ -143,7 +142,7 @@ def test_without_namespaces_files_are_checked_applied_and_taken_back(tmp_path: P
         began = tmp_path / "began"
         job = submit(made, "-w", "slinky-0", script=f"touch {began}; sleep 300")
         # A controller that restarts before its node has the job begins it anew.
-        assert wait_until(began.exists, 90), job_state(made, job)
+        assert wait_until(began.exists, 90), slurm(made, "scontrol", "show", "job", job)
         assert shadow_check(made, good) == ()
         bad = {"slurm.conf": good["slurm.conf"] + "FooBar=1\n"}
         assert shadow_check(made, bad)[0].line == len(bad["slurm.conf"].splitlines())
