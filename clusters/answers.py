@@ -38,7 +38,9 @@ def cancel(change: Change, *, by: Membership) -> Change:
         )
         is_done = rows.update(cancelled_by=by.user)
         change.refresh_from_db()
-        if is_done and withdraw(change, f"Cancelled by {by.user.username}.", timezone.now()):
+        if is_done and withdraw(
+            change, f"Cancelled by {by.user.username}.", timezone.now(), status=ChangeStatus.STOPPED
+        ):
             return change
         if not is_done:
             raise Conflict(_why_not_cancelled(change), "Its page shows how it goes on.")

@@ -219,7 +219,8 @@ def _end(cluster: Cluster, kind: Kind, by: Membership, start_at: When) -> Change
         words = f"{kind.value.capitalize()} {cluster.slug}"
         if start_at is None:
             for scheduled in cluster.changes.filter(status=ChangeStatus.SCHEDULED):
-                withdraw(scheduled, f"{by.user.username} asked to {kind} the cluster.", timezone.now())
+                why = f"{by.user.username} asked to {kind} the cluster."
+                withdraw(scheduled, why, timezone.now(), status=ChangeStatus.STOPPED)
             cluster.enter(ENTERS[kind])
         return open_change(cluster, kind, by, words, revision=None, impact=impact, start_at=start_at)
 

@@ -14,7 +14,7 @@ from clusters import rolling
 from clusters.impact import from_json, growth
 from clusters.impacts import act_of, promise
 from clusters.leases import Clock, Lease
-from clusters.machine import Effect, Kind, Outcome
+from clusters.machine import ChangeStatus, Effect, Kind, Outcome
 from clusters.models import Change, Revision
 from clusters.observation import Judgement, Verdict
 from clusters.provisioner import Provisioner
@@ -35,12 +35,16 @@ VERDICTS = {
 
 
 class Work:
-    """One worker's work on one change. `why` is the latest reason, kept for the sentence that an end needs."""
+    """One worker's work on one change. `why` is the latest reason, kept for the sentence that an end needs;
+    `is_given_up` is that this worker has heard somebody's wish to cancel it, and goes by that."""
 
     def __init__(self, lease: Lease) -> None:
         self.lease = lease
         self.clock: Clock = lease.clock
         self.why = lease.change.why
+        self.is_given_up = lease.change.status == ChangeStatus.ROLLING_BACK and bool(
+            lease.change.cancelled_by_id
+        )
         self.said = lease.last_words()
         self.provisioner: Provisioner = lease.change.cluster.provisioner
 
@@ -71,7 +75,7 @@ class Work:
     def is_cancelled(self) -> bool:
         who = self.lease.cancelled_by()
         if who:
-            self.why = f"Cancelled by {who}."
+            self.why, self.is_given_up = f"Cancelled by {who}.", True
         return bool(who)
 
     def late(self, why: str) -> Outcome:
@@ -134,7 +138,8 @@ def restore(work: Work) -> Outcome:
 
 
 def confirm(work: Work) -> Outcome:
-    return _judged(work, work.base.parsed)
+    outcome = _judged(work, work.base.parsed)
+    return _undone(work) if outcome is Outcome.GOOD else outcome
 
 
 def end(work: Work) -> Outcome:
@@ -183,7 +188,7 @@ def release(work: Work) -> Outcome:
     """Let those that wait for their restart take jobs as before; what is on its way comes up by itself."""
     course = rolling.from_json(work.change.course)
     if not course.when_idle:
-        return Outcome.GOOD
+        return _undone(work)
     try:
         found = rolling.look(course, work.provisioner.observe())
         if names := [name for name in (*found.waiting, *found.tell) if name in course.begun]:
@@ -193,7 +198,8 @@ def release(work: Work) -> Outcome:
         return work.unsure(error)
     except ConsoleError as error:
         return work.refused(error)
-    return Outcome.GOOD
+    work.lease.write(course=rolling.to_json(rolling.let_go(course, found)))
+    return _undone(work)
 
 
 EFFECTS: dict[Effect, Callable[[Work], Outcome]] = {
@@ -208,6 +214,11 @@ EFFECTS: dict[Effect, Callable[[Work], Outcome]] = {
     Effect.ROLL: roll,
     Effect.RELEASE: release,
 }
+
+
+def _undone(work: Work) -> Outcome:
+    """The end of the way back, by whose wish it was."""
+    return Outcome.CANCELLED if work.is_given_up else Outcome.GOOD
 
 
 def _noted(work: Work, course: Course, found: Look) -> Course:

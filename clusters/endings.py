@@ -25,9 +25,14 @@ AFTER_COMMIT = {
 }
 
 
+# What somebody wanted came to be.
+AS_WISHED = frozenset({ChangeStatus.COMMITTED, ChangeStatus.STOPPED})
+
+
 def finish(work: Work, status: ChangeStatus) -> None:
     """Write the end in one transaction. Raises LeaseLost, having written nothing."""
     change, now = work.change, work.clock.now()
+    # Before the status is written: of one that was stopped it tells whether anything had been touched.
     text, tone = _last_words(work, status)
     with transaction.atomic():
         work.lease.write(status=status, ended_at=now, lease_until=None, why=_why(work, status))
@@ -39,18 +44,19 @@ def finish(work: Work, status: ChangeStatus) -> None:
             team=change.cluster.team,
             cluster=change.cluster.slug,
             target=f"change {change.number}",
-            outcome="done" if status is ChangeStatus.COMMITTED else "failed",
-            detail={"kind": change.kind, "summary": change.summary, "why": change.why},
+            outcome="done" if status in AS_WISHED else "failed",
+            detail={"kind": change.kind, "summary": change.summary, "why": change.why, **_how_far(work)},
         )
         show_change(change)
         show_cluster(change.cluster)
 
 
 def _why(work: Work, status: ChangeStatus) -> str:
-    """A rolled back change keeps the reason why it was rolled back, not how that went."""
+    """A change that went back keeps the reason why it did, not how that went."""
     if status is ChangeStatus.COMMITTED:
         return ""
-    is_undone = status is ChangeStatus.ROLLED_BACK or work.change.kind == Kind.RESTART
+    went_back = (ChangeStatus.ROLLED_BACK, ChangeStatus.STOPPED)
+    is_undone = status in went_back or work.change.kind == Kind.RESTART
     return work.change.why if is_undone and work.change.why else work.why
 
 
@@ -63,6 +69,7 @@ def _last_words(work: Work, status: ChangeStatus) -> tuple[str, str]:
             f"Rolled back: revision {change.base and change.base.number} runs again.",
             "warn",
         ),
+        ChangeStatus.STOPPED: (_stopped(work), "warn"),
         ChangeStatus.FAILED: (_failed(work), "bad"),
         ChangeStatus.STUCK: (f"Stuck: somebody has to look at {change.cluster.slug}. {why}", "bad"),
     }
@@ -70,12 +77,26 @@ def _last_words(work: Work, status: ChangeStatus) -> tuple[str, str]:
     return text.strip(), tone
 
 
+def _stopped(work: Work) -> str:
+    change = work.change
+    if change.status != ChangeStatus.ROLLING_BACK:
+        return f"Stopped, and nothing was touched. {work.why}"
+    if change.kind == Kind.RESTART:
+        return f"Stopped: {_restarted(work)}"
+    return f"Stopped and undone: revision {change.base and change.base.number} runs again."
+
+
 def _failed(work: Work) -> str:
-    if work.change.kind == Kind.RESTART:
-        return (
-            f"Stopped: {rolling.progress(rolling.from_json(work.change.course))}. The rest runs on as it was."
-        )
-    return f"Failed. {work.why}"
+    return f"Failed: {_restarted(work)}" if work.change.kind == Kind.RESTART else f"Failed. {work.why}"
+
+
+def _restarted(work: Work) -> str:
+    return rolling.end_words(rolling.from_json(work.change.course))
+
+
+def _how_far(work: Work) -> dict[str, str]:
+    """For the audit trail: what a restart did and what it did not."""
+    return {"did": _restarted(work)} if work.change.kind == Kind.RESTART else {}
 
 
 def _done(work: Work) -> str:

@@ -3,7 +3,8 @@
 Pure. `clusters.run.run` performs what a Move asks for and feeds the outcome back; nothing else decides where
 a change goes. Kinds differ in what failure means: an *edit* is rolled back to the base revision, a
 *create* has nothing to go back to and fails the cluster, an *end* (terminate, delete) can only be tried
-again, and a *restart* stops where it is.
+again, and a *restart* stops where it is. What a person gives up is *stopped*, whatever was undone for it: a wish is
+no failure.
 """
 
 from dataclasses import dataclass
@@ -12,7 +13,8 @@ from enum import StrEnum
 
 class ChangeStatus(StrEnum):
     """SCHEDULED waits for its time and is not on its way yet; ASKING costs more than was promised, and a person has to
-    say yes or no."""
+    say yes or no. STOPPED was given up by a person: before it touched anything, or with what it did undone, or, a
+    restart, where it was."""
 
     SCHEDULED = "scheduled"
     PROPOSED = "proposed"
@@ -24,6 +26,7 @@ class ChangeStatus(StrEnum):
     REJECTED = "rejected"
     ROLLING_BACK = "rolling back"
     ROLLED_BACK = "rolled back"
+    STOPPED = "stopped"
     FAILED = "failed"
     STUCK = "stuck"
 
@@ -66,7 +69,8 @@ class Outcome(StrEnum):
     verdict that is not in yet (look again), `PATIENT` one that may take days (look again, and no time counts),
     `AGAIN` a phase that is over (write the next one), `UNSURE` an effect that may or may not have worked (perform it
     again). `GREW` is a cost beyond what was promised, `CONFIRMED` a person's yes to that. `REFUSED` and `HOPELESS`
-    are evidence, `LATE` is a deadline that has passed, `CANCELLED` a person's wish.
+    are evidence, `LATE` is a deadline that has passed, `CANCELLED` a person's wish; on the way back it says that all of
+    what they wanted is done.
     """
 
     STARTED = "started"
@@ -121,11 +125,11 @@ FORWARD: dict[tuple[ChangeStatus, Outcome], Move] = {
     (S.CHECKING, O.UNSURE): Move(S.CHECKING, E.CHECK),
     (S.CHECKING, O.PROBLEMS): Move(S.REJECTED),
     (S.CHECKING, O.LATE): Move(S.REJECTED),
-    (S.CHECKING, O.CANCELLED): Move(S.REJECTED),
+    (S.CHECKING, O.CANCELLED): Move(S.STOPPED),
     (S.CHECKING, O.GREW): Move(S.ASKING, E.HEAR),
     (S.ASKING, O.PATIENT): Move(S.ASKING, E.HEAR),
     (S.ASKING, O.CONFIRMED): Move(S.CHECKING, E.CHECK),
-    (S.ASKING, O.CANCELLED): Move(S.REJECTED),
+    (S.ASKING, O.CANCELLED): Move(S.STOPPED),
     (S.APPLYING, O.APPLIED): Move(S.OBSERVING, E.OBSERVE),
     (S.APPLYING, O.UNSURE): Move(S.APPLYING, E.APPLY),
     (S.OBSERVING, O.GOOD): Move(S.COMMITTED),
@@ -135,6 +139,7 @@ FORWARD: dict[tuple[ChangeStatus, Outcome], Move] = {
     (S.ROLLING_BACK, O.APPLIED): Move(S.ROLLING_BACK, E.CONFIRM),
     (S.ROLLING_BACK, O.UNSURE): Move(S.ROLLING_BACK, E.RESTORE),
     (S.ROLLING_BACK, O.GOOD): Move(S.ROLLED_BACK),
+    (S.ROLLING_BACK, O.CANCELLED): Move(S.STOPPED),
     (S.ROLLING_BACK, O.WAITING): Move(S.ROLLING_BACK, E.CONFIRM),
     (S.ROLLING_BACK, O.PATIENT): Move(S.ROLLING_BACK, E.CONFIRM),
     (S.ROLLING_BACK, O.AGAIN): Move(S.ROLLING_BACK, E.RESTORE),
@@ -151,14 +156,15 @@ RESTARTING: dict[tuple[ChangeStatus, Outcome], Move] = {
     (S.PROPOSED, O.STARTED): Move(S.CHECKING, E.WEIGH),
     (S.CHECKING, O.GOOD): Move(S.APPLYING, E.ROLL),
     (S.CHECKING, O.LATE): Move(S.REJECTED),
-    (S.CHECKING, O.CANCELLED): Move(S.REJECTED),
+    (S.CHECKING, O.CANCELLED): Move(S.STOPPED),
     (S.CHECKING, O.GREW): Move(S.ASKING, E.HEAR),
     (S.ASKING, O.PATIENT): Move(S.ASKING, E.HEAR),
     (S.ASKING, O.CONFIRMED): Move(S.CHECKING, E.WEIGH),
-    (S.ASKING, O.CANCELLED): Move(S.REJECTED),
+    (S.ASKING, O.CANCELLED): Move(S.STOPPED),
     (S.APPLYING, O.GOOD): Move(S.COMMITTED),
     **{(S.APPLYING, again): Move(S.APPLYING, E.ROLL) for again in (O.WAITING, O.PATIENT, O.AGAIN, O.UNSURE)},
     (S.ROLLING_BACK, O.GOOD): Move(S.FAILED),
+    (S.ROLLING_BACK, O.CANCELLED): Move(S.STOPPED),
     (S.ROLLING_BACK, O.UNSURE): Move(S.ROLLING_BACK, E.RELEASE),
     **{(S.ROLLING_BACK, bad): Move(S.STUCK) for bad in BAD},
 }

@@ -80,7 +80,7 @@ def _give_way(cluster: Cluster, kind: Kind, by: Membership) -> None:
     if not (is_unbegun or gives_way(Kind(live.kind), kind)):
         raise Busy(live)
     why = f"Given up: {by.user.username} asked to {'try again' if kind is Kind.CREATE else kind.value}."
-    status = ChangeStatus.REJECTED if is_unbegun else ChangeStatus.FAILED
+    status = ChangeStatus.STOPPED if is_unbegun else ChangeStatus.FAILED
     live.status, live.why, live.ended_at = status, why, timezone.now()
     live.save(update_fields=["status", "why", "ended_at"])
     live.lines.create(text=why, tone="warn")

@@ -13,6 +13,7 @@ from datetime import datetime
 import msgspec
 
 from clusters.acts import PartKind, Reboot, RestartPart
+from clusters.hostlist import fold
 from clusters.observation import NodeSeen, Observation, PartState
 from clusters.spec import ClusterSpec
 from console.words import count, listed
@@ -50,7 +51,16 @@ class Course:
 
     @property
     def remaining(self) -> tuple[str, ...]:
-        return tuple(name for name in self.targets if name not in (*self.done, *self.left_out))
+        over = {*self.done, *self.left_out}
+        return tuple(name for name in self.targets if name not in over)
+
+    @property
+    def under_way(self) -> tuple[str, ...]:
+        return tuple(name for name in self.remaining if name in self.begun)
+
+    @property
+    def untouched(self) -> tuple[str, ...]:
+        return tuple(name for name in self.remaining if name not in self.begun)
 
 
 @dataclass(frozen=True)
@@ -102,6 +112,27 @@ def hurried(course: Course) -> Course:
     return replace(course, when_idle=False, begun=untold)
 
 
+@dataclass(frozen=True)
+class Standing:
+    """Which targets are where, as host lists."""
+
+    done: str
+    begun: str
+    untouched: str
+    left_out: str
+
+
+def standing(course: Course) -> Standing:
+    return Standing(*map(fold, (course.done, course.under_way, course.untouched, course.left_out)))
+
+
+def let_go(course: Course, found: Look) -> Course:
+    """When nobody else is told: those that are back count, and those that wait for their turn have not begun."""
+    free = (*found.back, *found.starting)
+    begun = {name: one for name, one in course.begun.items() if name in course.done or name in free}
+    return replace(course, begun=begun, done=(*course.done, *found.back))
+
+
 def act_of_course(course: Course, spec: ClusterSpec) -> RestartPart | Reboot:
     """What is left of it, as an act."""
     if course.targets[0] in SERVICES:
@@ -121,10 +152,21 @@ def title(course: Course) -> str:
 
 def progress(course: Course) -> str:
     """`3 of 8 have restarted`; with what was left out."""
-    so_far = (
-        f"{len(course.done)} of {len(course.targets)} {'has' if len(course.done) == 1 else 'have'} restarted"
-    )
+    so_far = f"{len(course.done)} of {len(course.targets)} {_has(len(course.done))} restarted"
     return f"{so_far}, {len(course.left_out)} left out" if course.left_out else so_far
+
+
+def end_words(course: Course) -> str:
+    """How far it came, with names: `1 of 3 has restarted (n1). On the way: n2. Not restarted: n3.`"""
+    names = standing(course)
+    so_far = f"{len(course.done)} of {len(course.targets)} {_has(len(course.done))} restarted"
+    parts = (
+        f"{so_far} ({names.done})." if names.done else f"{so_far}.",
+        f"On the way: {names.begun}." if names.begun else "",
+        f"Not restarted: {names.untouched}." if names.untouched else "",
+        f"Left out, being drained: {names.left_out}." if names.left_out else "",
+    )
+    return " ".join(filter(None, parts))
 
 
 def wait_words(course: Course, found: Look) -> str:
@@ -132,6 +174,10 @@ def wait_words(course: Course, found: Look) -> str:
     starts = [*found.starting, *found.tell]
     comes = [f"{listed(starts)} {'is' if len(starts) == 1 else 'are'} coming up."] if starts else []
     return " ".join([f"{progress(course)}.", *comes, *waits])
+
+
+def _has(number: int) -> str:
+    return "has" if number == 1 else "have"
 
 
 def to_json(course: Course) -> dict[str, object]:

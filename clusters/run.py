@@ -93,6 +93,9 @@ def _enter(work: Work, move: Move) -> None:
         fields["deadline"] = work.clock.now() + timedelta(seconds=allowed)
     if move.status is ChangeStatus.ROLLING_BACK:
         fields |= {"why": work.why, "attempts": 1}
+        if not work.is_given_up:
+            # It failed before the worker heard of the wish: nobody is to be told that somebody stopped it.
+            fields["cancelled_by"] = None
     work.lease.write(**fields)
     work.say(*SENTENCES[move.status](work, before))
 
@@ -134,8 +137,10 @@ def _applying(work: Work, before: ChangeStatus) -> tuple[str, str]:
 
 def _going_back(work: Work, before: ChangeStatus) -> tuple[str, str]:
     if work.change.kind == Kind.RESTART:
-        return f"{work.why} Nothing else restarts.", "bad"
-    return f"{work.why} Going back to revision {work.base.number}.".strip(), "bad"
+        words = f"{work.why} Nothing else restarts."
+    else:
+        words = f"{work.why} Going back to revision {work.base.number}.".strip()
+    return words, "warn" if work.is_given_up else "bad"
 
 
 SENTENCES: dict[ChangeStatus, Callable[[Work, ChangeStatus], tuple[str, str]]] = {

@@ -92,14 +92,16 @@ def _in_the_way(change: Change) -> frozenset[str]:
     return frozenset(name for touch in touches if touch.jobs in STOPPED for name in touch.nodes)
 
 
-def withdraw(change: Change, why: str, now: datetime) -> bool:
-    """End a scheduled change before it began; whether it was one. In a transaction."""
+def withdraw(
+    change: Change, why: str, now: datetime, *, status: ChangeStatus = ChangeStatus.REJECTED
+) -> bool:
+    """End a scheduled change before it began, STOPPED by a person's wish; whether it was one. In a transaction."""
     rows = Change.objects.filter(pk=change.pk, status=ChangeStatus.SCHEDULED)
-    if not rows.update(status=ChangeStatus.REJECTED, why=why, ended_at=now):
+    if not rows.update(status=status, why=why, ended_at=now):
         return False
     change.refresh_from_db()
     change.lines.create(text=f"{why} Nothing was touched.", tone="warn")
-    _tell(change, f"change.{ChangeStatus.REJECTED}", outcome="failed")
+    _tell(change, f"change.{status}", outcome="done" if status is ChangeStatus.STOPPED else "failed")
     return True
 
 

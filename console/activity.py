@@ -23,6 +23,9 @@ VERBS = {
     "change.rolled back": "Change rolled back",
     "change.stuck": "Change stuck",
     "change.failed": "Change failed",
+    "change.stopped": "Change stopped by a person",
+    "change.cancelled": "Cancel a change",
+    "change.forced": "Wait no longer for a change's jobs",
     "node.drain": "Drain nodes",
     "script.try": "Try a script on a node",
     "node.resume": "Resume nodes",
@@ -192,7 +195,7 @@ def verb_words(verb: str) -> str:
 def about(event: Event) -> str:
     """What the details add to the target, in one line: why it was refused, what was changed, from what to what."""
     detail = event.detail
-    parts = [str(detail[key]) for key in ("summary", "reason", "why", "error") if detail.get(key)]
+    parts = [str(detail[key]) for key in ("summary", "reason", "why", "did", "error") if detail.get(key)]
     if detail.get("from") and detail.get("to"):
         parts.insert(0, f"{detail['from']} → {detail['to']}")
     elif detail.get("role"):

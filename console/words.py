@@ -15,7 +15,9 @@ _TONES = {
         "timeout preempted warn stale held deadline asking"
     ),
     "bad": "failed notready stuck rolled-back down fail inval error bad node_fail out_of_memory boot_fail never",
-    "idle": "idle terminated deleted unknown absent pending waiting cancelled reserved planned future scheduled",
+    "idle": (
+        "idle terminated deleted unknown absent pending waiting cancelled stopped reserved planned future scheduled"
+    ),
 }
 TONES = {word: tone for tone, words in _TONES.items() for word in words.split()}
 MOVING = frozenset(

@@ -153,12 +153,15 @@ class ChangeSerializer(serializers.ModelSerializer[Change]):
 
 
 class RestartProgressSerializer(serializers.Serializer[Any]):
-    """`targets` are nodes in their order, or one service; `left_out` are nodes that somebody had drained."""
+    """`targets` are nodes in their order, or one service; `begun` are on their way, `untouched` are not, and `left_out`
+    are nodes that somebody had drained."""
 
     targets = serializers.ListField(child=serializers.CharField())
     at_once = serializers.IntegerField()
     when_idle = serializers.BooleanField()
     done = serializers.ListField(child=serializers.CharField())
+    begun = serializers.ListField(child=serializers.CharField(), source="under_way")
+    untouched = serializers.ListField(child=serializers.CharField())
     left_out = serializers.ListField(child=serializers.CharField())
 
 

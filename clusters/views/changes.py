@@ -4,7 +4,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from clusters import answers, changes
+from clusters import answers, changes, rolling
 from clusters.access import Door, cluster_view
 from clusters.acts import Edit
 from clusters.diff import FieldChange, diff
@@ -51,6 +51,7 @@ def change(request: HttpRequest, door: Door, number: int) -> HttpResponse:
             "change": found,
             "diff": _diff(found.base, found.revision),
             "impact": from_json(found.impact) if found.impact else None,
+            "restart": rolling.standing(rolling.from_json(found.course)) if found.course else None,
             "cancel_url": reverse("change-cancellation", kwargs=where),
             "confirm_url": reverse("change-confirmation", kwargs=where),
             "force_url": reverse("change-force", kwargs=where),

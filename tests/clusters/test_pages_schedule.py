@@ -40,7 +40,7 @@ def test_a_scale_form_with_a_time_schedules_the_change(ada):
     dialog = text(ada, f"{PAGE}cancellation/")
     assert "It has not touched anything yet" in dialog
     assert ada.post(f"{PAGE}cancellation/").status_code == 302
-    assert Change.objects.get().status == "rejected"
+    assert Change.objects.get().status == "stopped"
 
 
 @pytest.mark.parametrize("typed", ["yesterday", "2020-01-01T10:00"])

@@ -10,7 +10,7 @@ from clusters.models import Change
 from clusters.observation import Judgement, Verdict
 from clusters.run import EDIT_S, MOST_ATTEMPTS, run
 from clusters.watch import watch_once
-from console.errors import Conflict, Forbidden, Unavailable
+from console.errors import Conflict, Forbidden, Rejected, Unavailable
 from console.models import Event
 from tests.cast import fake
 from tests.clusters.test_run import edit, said
@@ -155,8 +155,10 @@ def test_a_cancelled_wait_goes_back(cluster, cast, carry):
     change = carry(edit(cluster, cast))
     answers.cancel(change, by=cast.ada)
     change = carry(change)
-    assert (change.status, change.why) == (S.ROLLED_BACK, "Cancelled by ada.")
+    assert (change.status, change.why) == (S.STOPPED, "Cancelled by ada.")
     assert change.cluster.revision.number == 1
+    assert said(change).endswith("Stopped and undone: revision 1 runs again.")
+    assert Event.objects.get(verb="change.stopped").outcome == "done"
     assert "ada asked to cancel." in said(change)
     assert "Cancelled by ada. Going back to revision 1." in said(change)
 
@@ -168,7 +170,7 @@ def test_what_was_not_begun_is_cancelled_untouched(cluster, cast, carry, status)
     answers.cancel(change, by=cast.ada)
     applied = applies(cluster)
     change = carry(change)
-    assert (change.status, change.why, applied) == (S.REJECTED, "Cancelled by ada.", [])
+    assert (change.status, change.why, applied) == (S.STOPPED, "Cancelled by ada.", [])
 
 
 def test_a_change_is_cancelled_while_a_worker_applies_it(cluster, cast, carry, hand):
@@ -179,7 +181,21 @@ def test_a_change_is_cancelled_while_a_worker_applies_it(cluster, cast, carry, h
         answers.cancel(Change.objects.get(), by=cast.ada)
 
     fake(cluster).script.during_apply = meanwhile
-    assert carry(change).status == S.ROLLED_BACK
+    assert carry(change).status == S.STOPPED
+
+
+def test_a_change_that_failed_before_the_wish_was_heard_was_stopped_by_nobody(cluster, cast, carry):
+    change = edit(cluster, cast)
+
+    def meanwhile() -> None:
+        fake(cluster).script.during_apply = lambda: None
+        answers.cancel(Change.objects.get(), by=cast.ada)
+
+    fake(cluster).script.during_apply = meanwhile
+    fake(cluster).script.apply = [Rejected("slurmctld died of it.")]
+    change = carry(change)
+    assert (change.status, change.cancelled_by) == (S.ROLLED_BACK, None)
+    assert change.why == "slurmctld died of it."
 
 
 def test_a_cancelled_change_whose_worker_died_goes_back(cluster, cast, carry, hand):
@@ -187,7 +203,17 @@ def test_a_cancelled_change_whose_worker_died_goes_back(cluster, cast, carry, ha
     leases.take(change.pk, hand.clock).write(status=S.APPLYING, deadline=hand.at + timedelta(seconds=EDIT_S))
     answers.cancel(change, by=cast.ada)
     hand.turn(leases.LEASE_S + 1)
-    assert carry(change).status == S.ROLLED_BACK
+    assert carry(change).status == S.STOPPED
+
+
+def test_a_stop_whose_worker_died_on_the_way_back_stays_one(cluster, cast, carry, hand):
+    fake(cluster).script.judge = [patient()]
+    change = carry(edit(cluster, cast))
+    answers.cancel(change, by=cast.ada)
+    fake(cluster).script.judge = [patient()]
+    change = carry(change)
+    assert (change.status, change.rests) == (S.ROLLING_BACK, True)
+    assert carry(change).status == S.STOPPED
 
 
 def test_a_cancellation_is_in_the_audit_trail_and_wakes_a_worker(
@@ -211,7 +237,9 @@ def test_a_change_is_cancelled_once(cluster, cast, hand):
         answers.cancel(change, by=cast.ada)
 
 
-@pytest.mark.parametrize("status", [S.COMMITTED, S.REJECTED, S.ROLLING_BACK, S.ROLLED_BACK, S.STUCK])
+@pytest.mark.parametrize(
+    "status", [S.COMMITTED, S.REJECTED, S.ROLLING_BACK, S.ROLLED_BACK, S.STOPPED, S.STUCK]
+)
 def test_what_is_over_or_goes_back_cannot_be_cancelled(cluster, cast, status):
     change = edit(cluster, cast)
     Change.objects.update(status=status)

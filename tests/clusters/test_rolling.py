@@ -17,8 +17,11 @@ from clusters.nodes import NodeState
 from clusters.observation import NodeSeen, Observation, Part, PartState
 from clusters.rolling import Begun, Course, begun, from_json, hurried, look, moved_on, title, to_json
 from clusters.watch import watch_once
+from console.activity import about
 from console.errors import Conflict, Forbidden, Missing, Rejected
+from console.models import Event
 from tests.cast import fake
+from tests.clusters.test_pages import words as text_of
 from tests.clusters.test_run import said
 from tests.fakes import RESTARTS, FakeProvisioner
 
@@ -201,14 +204,32 @@ def test_who_stops_it_gives_back_what_waits_and_undoes_nothing(cluster, cast, un
     assert set(world(cluster).drained) == {"slinky-1"}
     answers.cancel(change, by=cast.ben)
     change = until_rest(change)
-    assert (change.status, change.why) == (S.FAILED, "Cancelled by ben.")
-    assert said(change).splitlines()[-2:] == [
-        "slinky-1 takes jobs as before.",
-        "Stopped: 1 of 3 has restarted. The rest runs on as it was.",
-    ]
+    assert (change.status, change.why) == (S.STOPPED, "Cancelled by ben.")
+    did = "1 of 3 has restarted (slinky-0). Not restarted: slinky-1,cpu-workers-0."
+    assert said(change).splitlines()[-2:] == ["slinky-1 takes jobs as before.", f"Stopped: {did}"]
+    event = Event.objects.get(verb="change.stopped")
+    assert (event.outcome, about(event)) == ("done", f"{change.summary}; Cancelled by ben.; {did}")
     assert not world(cluster).drained and world(cluster).restarts == ["slinky-0"]
     cluster.refresh_from_db()
     assert cluster.status == Status.RUNNING
+
+
+def test_the_page_and_the_api_tell_what_was_restarted_and_what_was_not(client, cluster, cast):
+    change = roll(cluster, cast)
+    course = Course(NODES, 1, when_idle=True, begun={"slinky-0": TOLD}, done=("slinky-0",))
+    Change.objects.update(status=S.STOPPED, course=to_json(course), ended_at=THEN, why="Cancelled by ben.")
+    client.force_login(cast.cy.user)
+    page = f"/t/research/c/tiny/changes/{change.number}/"
+    html = text_of(client.get(page).content.decode())
+    assert "Restarted slinky-0 Not restarted slinky-1,cpu-workers-0" in html
+    assert "Nothing else restarts." in html and "stopped" in html
+    answer = client.get(f"/api/v1/teams/research/clusters/tiny/changes/{change.number}").json()
+    assert (answer["status"], answer["cancelled_by"], answer["restart"]["done"]) == (
+        "stopped",
+        None,
+        ["slinky-0"],
+    )
+    assert answer["restart"]["untouched"] == ["slinky-1", "cpu-workers-0"]
 
 
 def test_who_waits_no_longer_ends_the_jobs_and_sees_it_before(cluster, cast, until_rest):
@@ -231,7 +252,8 @@ def test_one_that_does_not_come_back_stops_the_rest(cluster, cast, until_rest, m
     monkeypatch.setattr(FakeProvisioner, "restart", breaks)
     monkeypatch.setattr(FakeProvisioner, "revive", lambda self: ())
     change = until_rest(roll(cluster, cast, when_idle=False))
-    assert change.status == S.FAILED
+    assert (change.status, change.cancelled_by) == (S.FAILED, None)
+    assert said(change).endswith("On the way: slinky-0. Not restarted: slinky-1,cpu-workers-0.")
     assert "Not done in time" in change.why and "slinky-0 is coming up" in change.why
     assert world(cluster).down == ["slinky-0"]
 

@@ -102,7 +102,7 @@ def test_a_time_that_is_past_or_far_away_is_refused_at_its_field(cluster, cast, 
 
 def test_cancelled_before_its_time_it_is_over_at_once(cluster, cast, at):
     change = answers.cancel(schedule(cluster, cast, at), by=cast.ada)
-    assert (change.status, change.why) == (S.REJECTED, "Cancelled by ada.")
+    assert (change.status, change.why) == (S.STOPPED, "Cancelled by ada.")
     assert change.ended_at and said(change).endswith("Cancelled by ada. Nothing was touched.")
     with pytest.raises(Conflict):
         answers.cancel(change, by=cast.ada)
@@ -119,7 +119,7 @@ def test_who_lost_the_right_meanwhile_starts_nothing(cluster, cast, at):
 def test_terminating_the_cluster_withdraws_it(cluster, cast, at):
     change = schedule(cluster, cast, at)
     changes.terminate(cluster, by=cast.ada)
-    assert fresh(change).status == S.REJECTED
+    assert fresh(change).status == S.STOPPED
     assert "asked to terminate" in fresh(change).why
 
 
@@ -179,14 +179,15 @@ def test_a_yes_does_not_cover_what_comes_after_it(cluster, cast, hand):
 
 def test_a_no_ends_it_with_nothing_touched(cluster, cast, hand, carry):
     change = carry(answers.cancel(asking(cluster, cast, hand), by=cast.ada))
-    assert (change.status, change.why) == (S.REJECTED, "Cancelled by ada.")
+    assert (change.status, change.why) == (S.STOPPED, "Cancelled by ada.")
+    assert said(change).endswith("Stopped, and nothing was touched. Cancelled by ada.")
     assert changes.reconfigure(cluster, by=cast.ada).is_live
 
 
 def test_an_asking_change_gives_way_to_the_end_of_its_cluster(cluster, cast, hand, carry):
     change = asking(cluster, cast, hand)
     assert carry(changes.terminate(cluster, by=cast.ada)).status == S.COMMITTED
-    assert fresh(change).status == S.REJECTED
+    assert fresh(change).status == S.STOPPED
 
 
 def test_only_who_may_change_the_cluster_says_yes_and_only_to_what_asks(cluster, cast, hand):

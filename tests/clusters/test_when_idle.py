@@ -130,7 +130,7 @@ def test_there_is_one_wait_at_a_time(busy, cast):
     with pytest.raises(Conflict, match="is scheduled already"):
         changes.terminate(busy, by=cast.ada, start_at=WHEN_IDLE)
     assert changes.terminate(busy, by=cast.ada).status == S.PROPOSED
-    assert Change.objects.get(number=1).status == S.REJECTED
+    assert Change.objects.get(number=1).status == S.STOPPED
 
 
 # At a time

@@ -112,7 +112,7 @@ def test_a_scale_in_waits_for_jobs_for_as_long_as_they_take_and_can_be_given_up(
 
     answers.cancel(change, by=cast.ada)
     change = carry(change)
-    assert change.status == S.ROLLED_BACK, said(change)
+    assert change.status == S.STOPPED, said(change)
     assert job_state(cluster, job) == "RUNNING"
 
     change = edit(fresh(cluster), cast, grown(0))

@@ -176,7 +176,7 @@ class Ordeal:
             change.refresh_from_db()
             if change.can_be_cancelled:
                 answers.cancel(change, by=self.cast.ada)
-                endings |= {ChangeStatus.ROLLED_BACK, ChangeStatus.REJECTED, ChangeStatus.FAILED}
+                endings |= {ChangeStatus.STOPPED}
         deaths = 0
         while self._is_live(change):
             if self.dice.random() < 0.5:
