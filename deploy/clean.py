@@ -27,6 +27,7 @@ sys.path.insert(0, str(ROOT))
 from console.run.layout import Layout  # noqa: E402 - found only after the line above
 from console.run.records import clear_leftovers  # noqa: E402
 from console.run.steps import CannotRun, Steps  # noqa: E402
+from slurm.provisioners.sandbox.within import remove_tree  # noqa: E402
 
 
 def main() -> int:
@@ -73,6 +74,8 @@ def _delete(path: Path) -> None:
                 with contextlib.suppress(OSError):
                     os.chmod(below, 0o700)
     shutil.rmtree(path, ignore_errors=True)
+    # Login users' own files may belong to numbers of this user's ranges.
+    remove_tree(path)
 
 
 if __name__ == "__main__":

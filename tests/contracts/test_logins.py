@@ -1,6 +1,5 @@
 """Login users are part of the desired state: every platform takes them, and where they are real it is held to that."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -8,6 +7,7 @@ import pytest
 
 from clusters.spec import ClusterSpec, Leaver, Logins, LoginUser
 from slurm.client import Slurm
+from slurm.provisioners.sandbox.apart import lack, way
 from tests.clusters.polling import until
 from tests.contracts.platforms import SPEC, Platform
 
@@ -32,8 +32,8 @@ def real(people: Platform, kind: str) -> Platform:
     """Where login users are users of the system."""
     if kind != "sandbox":
         pytest.skip(f"the {kind} platform runs no commands as anybody")
-    if os.getuid():
-        pytest.skip("only root has numbers to give to login users")
+    if not way().has_root:
+        pytest.skip(f"everybody is one user here: {lack()}")
     people.make(with_logins())
     return people
 

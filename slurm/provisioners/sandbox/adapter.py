@@ -4,7 +4,6 @@ State is in the cluster's directory below `settings.VAR_DIR`, so any process of 
 `observe` and `revive` go by the spec that is remembered there (`memory`).
 """
 
-import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -24,6 +23,7 @@ from slurm.client import Slurm
 from slurm.executors.local import LocalExecutor
 from slurm.homes import homes_by
 from slurm.observe import observe_slurm
+from slurm.provisioners.sandbox.apart import way_of
 from slurm.provisioners.sandbox.apply import apply_files, good_files
 from slurm.provisioners.sandbox.cluster import SandboxCluster
 from slurm.provisioners.sandbox.daemon import Spec as Daemon
@@ -50,7 +50,6 @@ from slurm.provisioners.sandbox.people import as_user, name_problems
 from slurm.provisioners.sandbox.pidfile import allow_start
 from slurm.provisioners.sandbox.places import links_in_the_way
 from slurm.provisioners.sandbox.renewal import carry_out, cut_short, renew
-from slurm.provisioners.sandbox.room import remove_directory
 from slurm.provisioners.sandbox.running_images import as_it_runs, other_version, others_than
 from slurm.provisioners.sandbox.settling import cancel_jobs, judge_people, settle_people
 from slurm.provisioners.sandbox.shadow import shadow_check, sweep_shadows
@@ -72,6 +71,7 @@ from slurm.provisioners.sandbox.space import (
     command_prefix,
     keeper_pid,
     keeping,
+    remove_home,
     stop_keeper,
 )
 from slurm.provisioners.sandbox.start import begin_cluster
@@ -104,8 +104,8 @@ class Sandbox:
 
     def check(self, spec: ClusterSpec, *, shadow: bool = True) -> tuple[Problem, ...]:
         problems = check_conf(spec.slurm_conf, version=spec.slurm_version, node_names=spec.node_names)
-        problems = (*problems, *links_in_the_way(self.home, spec.mounts), *name_problems(spec.logins))
-        problems = (*problems, *self._image_problems(spec))
+        problems = (*problems, *links_in_the_way(self.home, spec.mounts), *self._image_problems(spec))
+        problems = (*problems, *name_problems(spec.logins, way_of(self.home)))
         if not shadow or any(problem.blocking for problem in problems):
             return problems
         tree = cached_tree(image_of(spec))
@@ -318,7 +318,7 @@ class Sandbox:
 
     def _executor_of(self, login: str, cluster: SandboxCluster) -> Executor:
         """On the login node, as this person: where their home is, on a volume or not."""
-        prefix = [*command_prefix(self.home), *on_login(cluster), *as_user(login)]
+        prefix = [*command_prefix(self.home), *on_login(cluster), *as_user(cluster, login)]
         where = cluster.logins.home_of(login)
         return LocalExecutor(prefix, {"HOME": where, "USER": login, "LOGNAME": login}, directory=where)
 
@@ -355,9 +355,7 @@ class Sandbox:
 
     def destroy(self, say: Say) -> None:
         stop_keeper(self.home, for_good=True)
-        if self.home.exists():
-            remove_directory(self.home)
-        shutil.rmtree(self.home, ignore_errors=True)
+        remove_home(self.home)
         say("The cluster's directory is gone.")
 
     # Its memory

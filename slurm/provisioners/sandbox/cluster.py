@@ -6,16 +6,17 @@ Plain data: `SandboxCluster` is made by the adapter (or the developers' command 
 
 import hashlib
 import os
-import pwd
 import tempfile
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from clusters.spec import LifeScripts, Logins
+from slurm.provisioners.sandbox.apart import Way, way
 from slurm.provisioners.sandbox.images import Tree
+from slurm.provisioners.sandbox.ranges import user_name
 
-# Uids inside a root-made cluster; slurm's is Debian's own.
+# Uids inside a cluster that has a root; slurm's is Debian's own.
 SYSTEM_UIDS = {"root": 0, "munge": 101, "mysql": 102, "sshd": 103, "slurm": 64030, "nobody": 65534}
 
 
@@ -55,7 +56,7 @@ class SandboxCluster:
     """`home` is the cluster's directory; `epochs` say how often each daemon was told to start afresh.
 
     `usr` says of parts that run another image than the room where its programs are (`running_images`); `volumes` is the
-    directory with the volumes' own, by key.
+    directory with the volumes' own, by key; `apart` is how people are told apart where the cluster has a room.
     """
 
     name: str
@@ -71,20 +72,30 @@ class SandboxCluster:
     volumes: Path | None = None
     scripts: LifeScripts = LifeScripts()
     logins: Logins = Logins()
+    apart: Way = field(default_factory=way)
 
     @cached_property
     def places(self) -> "Places":
         return prefix_places(self) if self.tree.image.prefix else room_places()
 
     @property
+    def way(self) -> Way:
+        return self.apart.without_room if self.tree.image.prefix else self.apart
+
+    @property
+    def own(self) -> tuple[int, int]:
+        """(uid, gid) of the console's user, as seen inside."""
+        return (0, 0) if self.way is Way.RANGES else (os.getuid(), os.getgid())
+
+    @property
     def login_user(self) -> str:
         """Who signs in where there are no login users, and whose the jobs are then: root, or the ordinary user who made
         the cluster."""
-        return own_name()
+        return "root" if self.way is Way.RANGES else user_name()
 
     @property
     def login_home(self) -> str:
-        return "/root" if os.getuid() == 0 else f"/home/{self.login_user}"
+        return "/root" if self.way.has_root else f"/home/{self.login_user}"
 
     @property
     def sshd_config(self) -> str:
@@ -97,13 +108,16 @@ class SandboxCluster:
 
     def daemon_user(self, name: str) -> str:
         """The user a system daemon runs as: its own where root can give it one, else ours."""
-        return name if os.getuid() == 0 and not self.tree.image.prefix else own_name()
+        return name if self._has_daemon_users else self.login_user
 
     def owner(self, name: str) -> tuple[int, int]:
-        """(uid, gid) of a daemon's files."""
-        if os.getuid() or self.tree.image.prefix:
-            return os.getuid(), os.getgid()
-        return SYSTEM_UIDS[name], SYSTEM_UIDS[name]
+        """(uid, gid) of a daemon's files, inside."""
+        return (SYSTEM_UIDS[name], SYSTEM_UIDS[name]) if self._has_daemon_users else self.own
+
+    @property
+    def _has_daemon_users(self) -> bool:
+        """By ranges they would need their files given to them from outside, and be kept from nothing by it."""
+        return self.way is Way.ROOT and not self.tree.image.prefix
 
 
 @dataclass(frozen=True)
@@ -180,11 +194,3 @@ def sockets_of(home: Path) -> Path:
     """
     digest = hashlib.sha256(str(home).encode()).hexdigest()[:12]
     return Path(tempfile.gettempdir()) / f"quarterdeck-{os.getuid()}-{digest}"
-
-
-def own_name() -> str:
-    """This process's user name; an id without a name gets an invented one."""
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return f"user{os.getuid()}"

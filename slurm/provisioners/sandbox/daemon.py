@@ -16,13 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from slurm.provisioners.sandbox import linux
+from slurm.provisioners.sandbox.apart import way
 from slurm.provisioners.sandbox.machine import Machine, enter_machine, machine_from
 
 FIRST_DELAY_S, LONGEST_DELAY_S, STEADY_S = 1.0, 30.0, 30.0
 # How long a daemon that forks away (slurmctld at each reconfigure) may leave its pid file pointing at a dead process.
 FOLLOW_S = 0.7
 TAIL_LINES = 20
-# capabilities(7). A root inside is this machine's root, so daemons, jobs and logins get no more than they need: to own,
+# capabilities(7). A root inside may be this machine's root (and by ranges could make a read-only volume writable), so
+# daemons, jobs and logins get no more than they need: to own,
 # read and end what is the cluster's (CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL), to become another user and its root
 # (SETGID, SETUID, SYS_CHROOT), priorities, limits and locked memory (SYS_NICE, SYS_RESOURCE, IPC_LOCK), and to record
 # a login (AUDIT_WRITE: without it sshd ends each terminal as it opens).
@@ -39,7 +41,7 @@ class Spec:
     on it. `pidfile`: the daemon forks away and its pid is read there. `leaves`: a variable in the environment of
     what outlives it, and ends with its removal. `takes_along`: directories that go with it then. `hostname`: it
     gets a UTS namespace of its own. `machine`: its own files in the room; None where there is no room. `user` is
-    (uid, gid), used only by root. `ready_port` or `ready_path` (a unix socket) say when it is up.
+    (uid, gid), used only where there is a root. `ready_port` or `ready_path` (a unix socket) say when it is up.
     """
 
     name: str
@@ -258,7 +260,7 @@ def _become(argv: Sequence[str], spec: Spec) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
     log = os.open(spec.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-    if spec.user and os.getuid() == 0:
+    if spec.user and way().has_root:
         # slurmctld opens the same file again as its own user.
         os.fchown(log, *spec.user)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -270,9 +272,9 @@ def _become(argv: Sequence[str], spec: Spec) -> None:
         socket.sethostname(spec.hostname)
     if spec.machine:
         enter_machine(spec.machine)
-    if os.getuid() == 0:
+    if way().has_root:
         linux.bound_capabilities(KEPT_CAPABILITIES)
-    if spec.user and os.getuid() == 0:
+    if spec.user and way().has_root:
         os.setgroups([])
         os.setgid(spec.user[1])
         os.setuid(spec.user[0])

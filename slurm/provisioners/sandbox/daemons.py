@@ -4,12 +4,12 @@ Pure; the options are those of the daemons' own man pages in Debian 12 to sid. U
 know what to expect in keeper.json.
 """
 
-import os
 import pwd
 from dataclasses import replace
 from typing import Any
 
 from clusters.life_scripts import Hook, file_of
+from slurm.provisioners.sandbox.apart import Way
 from slurm.provisioners.sandbox.cluster import SandboxCluster, SandboxNode
 from slurm.provisioners.sandbox.daemon import Spec
 from slurm.provisioners.sandbox.machine import MACHINES, MEMORY, VOLUMES, Machine, OwnPlace, VolumePlace
@@ -30,7 +30,7 @@ def specs_of(cluster: SandboxCluster) -> list[Spec]:
 
 def can_run_sshd(cluster: SandboxCluster) -> bool:
     """As root without a root tree, sshd needs the account `sshd` on this machine itself."""
-    if not cluster.tree.image.prefix or os.getuid():
+    if not cluster.tree.image.prefix or cluster.way is not Way.ROOT:
         return True
     return any(entry.pw_name == "sshd" for entry in pwd.getpwall())
 
@@ -50,7 +50,7 @@ def _spec(cluster: SandboxCluster, name: str, user: str, order: int, argv: list[
         log=f"{cluster.places.log}/{name}.log",
         order=order,
         env=env,
-        user=owner if owner[0] != os.getuid() else None,
+        user=owner if owner[0] != cluster.own[0] else None,
         epoch=cluster.epochs.get(name, 0),
         machine=None
         if cluster.tree.image.prefix
@@ -102,7 +102,7 @@ def _mariadbd(cluster: SandboxCluster) -> Spec:
     """Small on purpose: a sandbox's accounting is some megabytes (measured: below 110 MB resident)."""
     places = cluster.places
     base = [f"--basedir={places.programs}/usr"] if places.programs else []
-    user = ["--user=root"] if os.getuid() == 0 and places.programs else []
+    user = ["--user=root"] if cluster.owner("mysql")[0] == 0 else []
     # Nothing is lost if an installation is cut short, since it then begins anew; so it need not wait for the disk.
     install = [
         f"{places.programs}/usr/bin/mariadb-install-db",

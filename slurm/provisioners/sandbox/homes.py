@@ -6,19 +6,22 @@ the cluster's root, where it reaches nothing else.
 """
 
 import os
+import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from clusters.spec import Leaver
 from console.errors import Problem, Rejected, Unavailable
+from slurm.provisioners.sandbox.apart import Way, way
 from slurm.provisioners.sandbox.cluster import SandboxCluster
+from slurm.provisioners.sandbox.ranges import outside
 from slurm.provisioners.sandbox.space import keeping, run_inside
+from slurm.provisioners.sandbox.within import OPEN, give_homes
 
 ARCHIVE = ".archive"
 # A large home goes in slices, so that whoever waits hears of it.
 SLICE_S = 20.0
-_OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def make_homes(cluster: SandboxCluster) -> None:
@@ -29,10 +32,32 @@ def make_homes(cluster: SandboxCluster) -> None:
     if not cluster.logins.on:
         return
     with _homes_directory(cluster) as homes:
+        if cluster.way is Way.RANGES:
+            _make_by_ranges(cluster, homes)
+            return
         for user in cluster.logins.users:
-            owner = user.uid if os.getuid() == 0 else os.getuid()
+            owner = user.uid if cluster.way is Way.ROOT else os.getuid()
             with _directory(homes, user.name, owner, 0o700, cluster.logins.home_of(user.name)):
                 """There now."""
+
+
+def _make_by_ranges(cluster: SandboxCluster, homes: int) -> None:
+    """The console can make directories and not give them away. Those that are its own yet, from when everybody was the
+    console's user or from a making that was cut short, become their users' with all that is in them."""
+    fresh = {}
+    for user in cluster.logins.users:
+        with suppress(FileExistsError):
+            os.mkdir(user.name, 0o700, dir_fd=homes)
+        found = os.stat(user.name, dir_fd=homes, follow_symlinks=False)
+        shown = cluster.logins.home_of(user.name)
+        if not stat.S_ISDIR(found.st_mode):
+            raise _refused(f"{shown} is no directory of the platform's.")
+        if found.st_uid == os.getuid():
+            fresh[user.name] = user.uid
+        elif found.st_uid != outside(user.uid):
+            raise _refused(f"{shown} belongs to number {found.st_uid}, not to {outside(user.uid)}.")
+    if fresh:
+        give_homes(homes, fresh)
 
 
 def unsettled(cluster: SandboxCluster) -> list[Leaver]:
@@ -64,10 +89,10 @@ def _homes_directory(cluster: SandboxCluster) -> Iterator[int]:
     mount = next((mount for mount in cluster.mounts if mount.path == cluster.logins.homes), None)
     if mount is None or cluster.volumes is None:
         (cluster.home / "home").mkdir(parents=True, exist_ok=True)
-        base = os.open(cluster.home, _OPEN)
+        base = os.open(cluster.home, OPEN)
         names = ["home"]
     else:
-        base = os.open(cluster.volumes / mount.volume, _OPEN)
+        base = os.open(cluster.volumes / mount.volume, OPEN)
         names = [] if path == mount.path else ["home"]
     try:
         if not names:
@@ -88,12 +113,12 @@ def _directory(parent: int, name: str, owner: int, mode: int, shown: str) -> Ite
     except FileExistsError:
         is_new = False
     try:
-        opened = os.open(name, _OPEN, dir_fd=parent)
+        opened = os.open(name, OPEN, dir_fd=parent)
     except OSError as error:
         raise _refused(f"{shown} is no directory of the platform's: {error.strerror}.") from error
     try:
         if is_new:
-            os.fchown(opened, owner, owner if os.getuid() == 0 else -1)
+            os.fchown(opened, owner, owner if way() is Way.ROOT else -1)
             os.fchmod(opened, mode)
         elif (found := os.fstat(opened).st_uid) != owner:
             raise _refused(f"{shown} belongs to number {found}, not to {owner}.")

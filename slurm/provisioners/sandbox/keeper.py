@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from slurm.provisioners.sandbox import linux
+from slurm.provisioners.sandbox.apart import Way, take, unshare
 from slurm.provisioners.sandbox.daemon import Daemon, Spec, specs_from
 from slurm.provisioners.sandbox.files import digest, replace_file
 from slurm.provisioners.sandbox.machine import CONTROL, show_programs
@@ -32,6 +33,7 @@ from slurm.provisioners.sandbox.room import (
 )
 
 INSIDE = Path(CONTROL)
+WAY = "--way="
 QUICK_S, SLOW_S = 0.05, 5.0
 LOG_LIMIT, LOG_KEPT = 8 * 2**20, 2**20
 
@@ -236,7 +238,7 @@ def _start(home: Path, lock: int, *, prefix: bool) -> None:
     process too: `home` and /proc are others from then on. So the keeper waits until its pid is written."""
     flags = linux.CLONE_NEWNS | linux.CLONE_NEWPID | linux.CLONE_NEWUTS
     if not prefix:
-        _unshare(flags)
+        unshare(flags)
     folder = os.open(home / "keeper", os.O_RDONLY | os.O_DIRECTORY)
     wait, go = os.pipe()
     receive, send = os.pipe()
@@ -262,7 +264,7 @@ def _start(home: Path, lock: int, *, prefix: bool) -> None:
 
 def probe() -> None:
     """Make the namespaces and one mount of each kind a room needs; raises OSError at the first refusal."""
-    _unshare(linux.CLONE_NEWNS | linux.CLONE_NEWPID | linux.CLONE_NEWUTS)
+    unshare(linux.CLONE_NEWNS | linux.CLONE_NEWPID | linux.CLONE_NEWUTS)
     pid = os.fork()
     if pid == 0:
         try:
@@ -275,13 +277,6 @@ def probe() -> None:
         os._exit(0)
     if os.waitpid(pid, 0)[1]:
         raise OSError("namespaces are allowed here, but not the mounts inside them")
-
-
-def _unshare(flags: int) -> None:
-    if os.getuid():
-        linux.unshare_as_user(flags)
-    else:
-        linux.unshare(flags)
 
 
 def _keep(home: Path, send: int, *, prefix: bool) -> NoReturn:
@@ -312,8 +307,11 @@ def _keep(home: Path, send: int, *, prefix: bool) -> NoReturn:
 
 
 def main(arguments: list[str]) -> int:
-    """`start DIR [--prefix]`, `probe DIR` or `try DIR`; the last is described in `trial`."""
+    """`start DIR [--prefix]`, `probe DIR` or `try DIR`, with `--way=` of the cluster; `try` is described in `trial`."""
     action, home, *options = arguments
+    for option in options:
+        if option.startswith(WAY):
+            take(Way(option.removeprefix(WAY)))
     try:
         if action == "start":
             start(Path(home), prefix="--prefix" in options)

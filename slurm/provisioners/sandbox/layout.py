@@ -11,6 +11,7 @@ from pathlib import Path
 
 from clusters.life_scripts import ABOUT, FILE_NAME, OF_JOBS, Hook, file_of, files_of
 from console.errors import Unavailable
+from slurm.provisioners.sandbox.apart import Way, way
 from slurm.provisioners.sandbox.cluster import SandboxCluster, SandboxNode, sockets_of
 from slurm.provisioners.sandbox.daemon import specs_from, specs_text
 from slurm.provisioners.sandbox.daemons import specs_of
@@ -259,7 +260,7 @@ def plugin_directory(cluster: SandboxCluster) -> str:
 
 def room_of(cluster: SandboxCluster) -> Room:
     """The cluster's root: which of its directories appear where, and the files that name its users and hosts."""
-    own = (os.getuid(), os.getgid())
+    own = cluster.own
     slurm = cluster.owner("slurm")
     binds = [
         ("conf/clients", cluster.places.client, own),
@@ -343,7 +344,7 @@ def _ssh_files(cluster: SandboxCluster) -> None:
 def _user_keys(cluster: SandboxCluster, directory: Path) -> None:
     """A file for each account; that of a user who is gone goes first."""
     directory.mkdir(exist_ok=True)
-    _own(directory, (os.getuid(), os.getgid()), 0o755)
+    _own(directory, None, 0o755)
     keys = keys_by_user(cluster)
     for path in directory.iterdir():
         if path.name not in keys:
@@ -385,10 +386,11 @@ def _link_volumes(cluster: SandboxCluster) -> None:
 
 def _write(path: Path, text: str, mode: int, owner: tuple[int, int] | None = None) -> None:
     replace_file(path, text)
-    _own(path, owner or (os.getuid(), os.getgid()), mode)
+    _own(path, owner, mode)
 
 
-def _own(path: Path, owner: tuple[int, int], mode: int) -> None:
-    if os.getuid() == 0:
-        os.chown(path, *owner)
+def _own(path: Path, owner: tuple[int, int] | None, mode: int) -> None:
+    """Daemons have users of their own only where the console may give a file away."""
+    if way() is Way.ROOT:
+        os.chown(path, *(owner or (os.getuid(), os.getgid())))
     path.chmod(mode)

@@ -11,6 +11,7 @@ from django.conf import settings
 from clusters.provisioner import ClusterRef
 from clusters.spec import ClusterSpec, NodeGroup
 from console.errors import Unavailable
+from slurm.provisioners.sandbox.apart import way_of
 from slurm.provisioners.sandbox.cluster import SandboxCluster, SandboxMount, SandboxNode
 from slurm.provisioners.sandbox.images import HOST_PREFIX, IMAGES, Image, Tree
 from slurm.provisioners.sandbox.ports import ports_of
@@ -50,6 +51,7 @@ def likeness(spec: ClusterSpec, ref: ClusterRef, home: Path, tree: Tree) -> Sand
         volumes=volumes_home(),
         scripts=spec.scripts,
         logins=spec.logins,
+        apart=way_of(home),
     )
 
 

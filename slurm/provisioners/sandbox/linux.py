@@ -54,7 +54,7 @@ def unshare(flags: int) -> None:
 
 
 def unshare_as_user(flags: int) -> None:
-    """unshare(2) with a user namespace, keeping one's own ids: the only mapping an ordinary user may write."""
+    """unshare(2) with a user namespace, keeping one's own ids: the only mapping an ordinary user may write alone."""
     uid, gid = os.getuid(), os.getgid()
     unshare(flags | CLONE_NEWUSER)
     for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):

@@ -1,24 +1,20 @@
 """Who there is in a cluster's root: passwd(5), group(5), shadow(5), sudoers(5), and keys for sshd. Texts only.
 
-As root each login user has a number of their own; else all are the console's user to the kernel, which maps no other
-(user_namespaces(7)): names, homes and keys are still their own.
+Where people are told apart each login user has a number of their own; else all are the console's user to the kernel,
+which maps no other (user_namespaces(7)): names, homes and keys are still their own.
 """
 
-import os
 from collections.abc import Iterable
 
 from clusters.spec import Logins
 from console.errors import Problem
-from slurm.provisioners.sandbox.cluster import SYSTEM_UIDS, SandboxCluster, own_name
+from slurm.provisioners.sandbox.apart import Way
+from slurm.provisioners.sandbox.cluster import SYSTEM_UIDS, SandboxCluster
+from slurm.provisioners.sandbox.ranges import user_name
 
 SHELL = "/bin/bash"
 # The day that shadow(5) gives for the last change of a password that nobody has.
 NO_PASSWORD = "*:19700:0:99999:7:::"
-
-
-def own_numbers() -> bool:
-    """Whether login users are users to the kernel, too."""
-    return os.getuid() == 0
 
 
 def identity_files(cluster: SandboxCluster) -> dict[str, str]:
@@ -38,17 +34,18 @@ def keys_by_user(cluster: SandboxCluster) -> dict[str, tuple[str, ...]]:
     return {**mine, cluster.login_user: cluster.public_keys}
 
 
-def as_user(name: str) -> list[str]:
+def as_user(cluster: SandboxCluster, name: str) -> list[str]:
     """The words before a command that run it inside as this login user."""
-    return ["setpriv", f"--reuid={name}", f"--regid={name}", "--init-groups", "--"] if own_numbers() else []
+    become = ["setpriv", f"--reuid={name}", f"--regid={name}", "--init-groups", "--"]
+    return become if cluster.way.has_root else []
 
 
-def name_problems(logins: Logins) -> tuple[Problem, ...]:
-    """A name that the console's own user has."""
+def name_problems(logins: Logins, way: Way) -> tuple[Problem, ...]:
+    """A name that the console's own user has inside."""
     return tuple(
         Problem(f"logins.users[{index}].name", f"{user.name} is the user that the console runs as.")
         for index, user in enumerate(logins.users)
-        if logins.on and user.name == own_name()
+        if logins.on and way is not Way.RANGES and user.name == user_name()
     )
 
 
@@ -59,14 +56,14 @@ def sudoers(cluster: SandboxCluster) -> str:
     rules = [
         f"{user.name} {host}=(ALL:ALL) NOPASSWD: ALL"
         for user in cluster.logins.users
-        if user.sudo and cluster.logins.on and own_numbers()
+        if user.sudo and cluster.logins.on and cluster.way.has_root
     ]
     defaults = 'Defaults !fqdn, env_reset, secure_path="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"'
     return _lines([defaults, "root ALL=(ALL:ALL) ALL", *rules])
 
 
 def _passwd(cluster: SandboxCluster) -> list[str]:
-    name, uid, gid = cluster.login_user, os.getuid(), os.getgid()
+    name, (uid, gid) = cluster.login_user, cluster.own
     lines = [f"{name}:x:{uid}:{gid}:{name}:{cluster.login_home}:{SHELL}"]
     lines += [
         f"{other}:x:{number}:{number}:{other}:/nonexistent:/usr/sbin/nologin"
@@ -75,20 +72,20 @@ def _passwd(cluster: SandboxCluster) -> list[str]:
     if not cluster.logins.on:
         return lines
     for user in cluster.logins.users:
-        numbers = (user.uid, user.uid) if own_numbers() else (uid, gid)
+        numbers = (user.uid, user.uid) if cluster.way.has_root else (uid, gid)
         home = cluster.logins.home_of(user.name)
         lines.append(f"{user.name}:x:{numbers[0]}:{numbers[1]}:{user.name}:{home}:{SHELL}")
     return lines
 
 
 def _groups(cluster: SandboxCluster) -> list[str]:
-    name, uid, gid = cluster.login_user, os.getuid(), os.getgid()
+    name, (uid, gid) = cluster.login_user, cluster.own
     lines = [f"{name}:x:{gid}:", "users:x:100:"]
-    if own_numbers():
-        # An ordinary user's namespace has no such group to give a terminal to, and sshd would end the session.
+    if cluster.way.has_root:
+        # A namespace of one number has no such group to give a terminal to, and sshd would end the session.
         lines.append("tty:x:5:")
     lines += [f"{other}:x:{number}:" for other, number in _system(uid).items() if number != gid]
-    if cluster.logins.on and own_numbers():
+    if cluster.logins.on and cluster.way.has_root:
         lines += [f"{user.name}:x:{user.uid}:" for user in cluster.logins.users]
         for group in cluster.logins.groups:
             members = [user.name for user in cluster.logins.users if group.name in user.groups]

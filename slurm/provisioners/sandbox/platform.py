@@ -1,6 +1,5 @@
 """What the sandbox needs of this machine: a tree of Slurm's packages, namespaces, and room on the disk."""
 
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,9 +12,10 @@ from clusters.models import Image as OfferedImage
 from clusters.platform import LoginsHere, RegionRef
 from clusters.region_form import RegionForm
 from console.words import listed
-from slurm.provisioners.sandbox.cluster import own_name
+from slurm.provisioners.sandbox.apart import Way, lack, way
 from slurm.provisioners.sandbox.images import HOST_PREFIX, IMAGES
 from slurm.provisioners.sandbox.likeness import volumes_home
+from slurm.provisioners.sandbox.ranges import user_name
 from slurm.provisioners.sandbox.space import can_make_rooms
 from slurm.provisioners.sandbox.tree import NEEDED_MIB, cache_home, cached_tree
 from slurm.provisioners.sandbox.volumes import DATASETS, has_dataset
@@ -41,7 +41,14 @@ class SandboxPlatform:
 
     def readiness(self) -> tuple[Finding, ...]:
         why_no_rooms = can_make_rooms()
-        return (_namespaces(why_no_rooms), *_trees(bool(why_no_rooms)), _disk(), *_datasets(self.ref))
+        people = () if why_no_rooms else (_people(),)
+        return (
+            _namespaces(why_no_rooms),
+            *people,
+            *_trees(bool(why_no_rooms)),
+            _disk(),
+            *_datasets(self.ref),
+        )
 
     def offers(self, slurm_version: str) -> bool:
         return slurm_version in IMAGES
@@ -59,11 +66,12 @@ class SandboxPlatform:
             return LoginsHere(
                 "Its machine makes no namespaces, so clusters there have this machine's own users and nobody else's."
             )
-        if os.getuid():
+        if way() is Way.ONE and (found := lack()):
+            name = user_name()
             return LoginsHere(
-                caveat=f"This console does not run as root, so every login user is {own_name()} to the system: names, "
-                f"homes and keys are each one's own, but jobs run as {own_name()}, everybody can read all files, and "
-                "sudo does nothing."
+                caveat="This console does not run as root and has no numbers for login users, so every one is "
+                f"{name} to the system: names, homes and keys are each one's own, but jobs run as {name}, everybody "
+                f"can read all files, and sudo does nothing. {found.why} {found.hint}"
             )
         return LoginsHere()
 
@@ -83,6 +91,14 @@ def _namespaces(why_not: str) -> Finding:
         "Clusters then run this machine's own Slurm in place and imitate the rest. "
         "Allow unprivileged user namespaces, or run the console as root.",
     )
+
+
+def _people() -> Finding:
+    key, title = "people", "Login users"
+    if way() is Way.ONE and (found := lack()):
+        sentence = f"All login users' jobs run as {user_name()}: {found.why}"
+        return Finding(key, title, State.WARN, sentence, found.hint)
+    return Finding(key, title, State.OK, "Each has a number, files and jobs of their own.")
 
 
 def _trees(is_host_only: bool) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from slurm.provisioners.sandbox import linux
+from slurm.provisioners.sandbox.apart import Way, way
 from slurm.provisioners.sandbox.machine import MEMORY
 
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
@@ -31,9 +32,9 @@ class Room:
     """What a cluster's root is made of, as stored in `keeper/room.json`.
 
     `binds` are (source, target, owner) with sources relative to the cluster directory or absolute, targets inside;
-    `owner` is (uid, gid) to give a new source directory as root, else ignored. `files` are written inside at every
-    start and whenever the keeper rereads. `run_directories` are made below /run with their owner. `usr` is where the
-    programs are that commands shall find, inside; empty for the tree's own.
+    `owner` is (uid, gid) inside, to give a new source directory where there is a root, else ignored. `files` are
+    written inside at every start and whenever the keeper rereads. `run_directories` are made below /run with their
+    owner. `usr` is where the programs are that commands shall find, inside; empty for the tree's own.
     """
 
     tree: str
@@ -87,7 +88,7 @@ def enter_room(room: Room, home: Path) -> str:
 
 def _show_kernel(root: Path) -> None:
     """/sys, which slurmd reads; and where a root inside is this machine's root, nothing of the kernel to write to."""
-    if os.getuid():
+    if way() is not Way.ROOT:
         linux.bind("/sys", str(root / "sys"))
         return
     linux.bind_read_only("/sys", str(root / "sys"))
@@ -127,7 +128,7 @@ def _mount_overlay(tree: str, home: Path, root: Path) -> None:
     layers = {"lowerdir": tree, "upperdir": str(upper), "workdir": str(work)}
     options = ",".join(f"{name}={_escape(path)}" for name, path in layers.items())
     # Ordinary users may not set trusted.* attributes; the kernel keeps its marks in user.* instead.
-    options += ",userxattr" if os.getuid() else ""
+    options += "" if way() is Way.ROOT else ",userxattr"
     linux.mount("overlay", str(root), "overlay", 0, options)
     # Fails here and not at a daemon's first write where the upper file system cannot hold an overlay.
     (root / ".probe").write_text("")
@@ -170,7 +171,7 @@ def _mount_devices(root: Path, gpu_files: int) -> None:
         linux.bind(source, str(dev / name))
     for name in ("pts", "shm"):
         (dev / name).mkdir()
-    group = ",gid=5" if os.getuid() == 0 else ""
+    group = ",gid=5" if way().has_root else ""
     linux.mount(
         "devpts",
         str(dev / "pts"),
@@ -196,7 +197,7 @@ def _bind_directory(source: Path, target: Path, owner: tuple[int, int]) -> None:
 
 def _make_directory(path: Path, owner: tuple[int, int]) -> None:
     path.mkdir(parents=True, exist_ok=True)
-    if os.getuid() == 0:
+    if way().has_root:
         os.chown(path, *owner)
 
 

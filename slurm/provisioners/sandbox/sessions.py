@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from clusters.spec import Logins
 from slurm.provisioners.sandbox.cluster import SandboxCluster
-from slurm.provisioners.sandbox.people import identity_files, own_numbers
+from slurm.provisioners.sandbox.people import identity_files
 from slurm.provisioners.sandbox.space import keeping, run_inside, signal_inside
 
 PS = ("ps", "-eo", "pid=,uid=,utsns=,args=")
@@ -43,7 +43,8 @@ def strays(cluster: SandboxCluster) -> list[int]:
     if sshd is None or sshd.pid is None:
         return []
     processes = processes_in(run_inside(cluster.home, list(PS)).stdout)
-    return who_strays(processes, sshd.pid, cluster.logins, cluster.login_user, by_number=own_numbers())
+    by_number = cluster.way.has_root
+    return who_strays(processes, sshd.pid, cluster.logins, cluster.login_user, by_number=by_number)
 
 
 def end_strays(cluster: SandboxCluster) -> int:

@@ -16,14 +16,15 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from console.errors import Problem, Unavailable
+from slurm.provisioners.sandbox.apart import Way
 from slurm.provisioners.sandbox.cluster import Ports, SandboxCluster, SandboxNode, sockets_of
 from slurm.provisioners.sandbox.daemon import Spec
 from slurm.provisioners.sandbox.daemons import specs_of
 from slurm.provisioners.sandbox.layout import complete_files, lay_out, platform_lines
 from slurm.provisioners.sandbox.passing import left_behind, make_passing
-from slurm.provisioners.sandbox.room import remove_directory
 from slurm.provisioners.sandbox.space import run_keeper_module
 from slurm.provisioners.sandbox.trial import Ending, Trial, run_in_turn
+from slurm.provisioners.sandbox.within import remove_tree
 from slurm.refusals import problems_in
 
 LIMIT_S = 5.0
@@ -56,7 +57,7 @@ def _try(cluster: SandboxCluster, files: Mapping[str, str], *, with_accounting: 
         accounting = with_accounting or not _remember(cluster, twin)
         company = _company(twin, ("munged", "mariadbd", "slurmdbd") if accounting else ("munged",))
         trials = [*company, _controller(twin), *_workers(twin)]
-        endings = run_in_turn(trials) if cluster.tree.image.prefix else _run_apart(home, trials)
+        endings = run_in_turn(trials) if cluster.tree.image.prefix else _run_apart(cluster.way, home, trials)
         if accounting:
             _keep_memory(cluster, twin)
     _require(company, endings)
@@ -117,7 +118,7 @@ def _copy_memory(source: Path, twin: SandboxCluster) -> None:
         content = twin.name.encode() + b"".join(content.partition(b"|")[1:])
     target = twin.home / "state" / source.name
     target.write_bytes(content)
-    if os.getuid() == 0:
+    if twin.way is Way.ROOT:
         os.chown(target, *twin.owner("slurm"))
 
 
@@ -128,7 +129,7 @@ def _keep_memory(cluster: SandboxCluster, twin: SandboxCluster) -> None:
     if memory.exists() or not all(path.is_file() for path in saved):
         return
     for left in left_behind(memory.parent, "memory"):
-        remove_directory(left)
+        remove_tree(left)
     building = make_passing(memory.parent, "memory")
     for path in saved:
         shutil.copyfile(path, building / path.name)
@@ -136,7 +137,7 @@ def _keep_memory(cluster: SandboxCluster, twin: SandboxCluster) -> None:
         building.rename(memory)
     except OSError:
         # Another shadow was first.
-        remove_directory(building)
+        remove_tree(building)
 
 
 def _image_memory(cluster: SandboxCluster) -> Path:
@@ -188,10 +189,10 @@ def _one_of_each(nodes: tuple[SandboxNode, ...]) -> list[SandboxNode]:
     return list(kinds.values())
 
 
-def _run_apart(home: Path, trials: list[Trial]) -> list[Ending]:
+def _run_apart(way: Way, home: Path, trials: list[Trial]) -> list[Ending]:
     """In namespaces of its own: same ports, same paths, nothing shared."""
     (home / "trials.json").write_text(json.dumps([asdict(trial) for trial in trials]))
-    done = run_keeper_module("try", home, limit_s=sum(trial.limit_s + 1 for trial in trials))
+    done = run_keeper_module("try", way, home, limit_s=sum(trial.limit_s + 1 for trial in trials))
     answer = json.loads(done.stdout or "null")
     if not isinstance(answer, list):
         raise Unavailable(f"The shadow controller could not be run: {answer or done.stderr.strip()}")
@@ -217,8 +218,8 @@ def sweep_shadows(home: Path) -> None:
 
 
 def _remove(home: Path) -> None:
-    remove_directory(home)
-    remove_directory(sockets_of(home))
+    remove_tree(home)
+    remove_tree(sockets_of(home))
 
 
 def _spare_ports() -> Ports:

@@ -9,7 +9,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,18 +17,17 @@ from pathlib import Path
 
 from console.errors import Unavailable
 from slurm.provisioners.sandbox import linux
+from slurm.provisioners.sandbox.apart import Way, way
 from slurm.provisioners.sandbox.cluster import SandboxCluster, sockets_of
 from slurm.provisioners.sandbox.daemons import daemon_environment
 from slurm.provisioners.sandbox.files import digest
 from slurm.provisioners.sandbox.pidfile import deciding, forbid_start
 from slurm.provisioners.sandbox.pidfile import keeper_pid as keeper_pid
 from slurm.provisioners.sandbox.processes import kill_marked, marks_of
-from slurm.provisioners.sandbox.room import empty_directory
+from slurm.provisioners.sandbox.programs import run_program
+from slurm.provisioners.sandbox.within import empty_tree, remove_tree
 
-PACKAGE_ROOT = Path(__file__).resolve().parents[3]
 KEEPER = "slurm.provisioners.sandbox.keeper"
-# The last is what a later `make run` knows its own processes by.
-PLAIN_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "QUARTERDECK_VAR_DIR")
 
 
 @dataclass(frozen=True)
@@ -110,8 +108,9 @@ def start_keeper(home: Path, *, prefix: bool) -> int:
     if pid := keeper_pid(home):
         return pid
     sweep(home)
-    empty_directory(home / "tmp")
-    done = run_keeper_module("start", home, *(["--prefix"] if prefix else []))
+    empty_tree(home / "tmp")
+    options, chosen = (["--prefix"], way().without_room) if prefix else ([], way())
+    done = run_keeper_module("start", chosen, home, *options)
     if done.returncode:
         raise Unavailable(
             f"The sandbox in {home} could not be entered: {done.stderr.strip()}",
@@ -136,6 +135,17 @@ def stop_keeper(home: Path, limit_s: float = 40.0, *, for_good: bool = False) ->
             wait_until(lambda: keeper_pid(home) is None, 5.0)
     sweep(home)
     shutil.rmtree(sockets_of(home), ignore_errors=True)
+
+
+def remove_home(home: Path) -> None:
+    """Remove the directory of a cluster that has ended, with the files of its login users. Raises `Unavailable` when
+    something stays."""
+    remove_tree(home)
+    if home.exists():
+        raise Unavailable(
+            f"Not all files in {home} could be deleted.",
+            "Some belong to numbers that the console has no power over. Delete that directory as root and try again.",
+        )
 
 
 def _last_keeper(home: Path, *, for_good: bool) -> int | None:
@@ -172,12 +182,11 @@ def command_prefix(home: Path, user: str = "") -> list[str]:
     if (home / "keeper/command-env.json").exists():
         env = json.loads((home / "keeper/command-env.json").read_text())
         return ["/usr/bin/env", *(f"{name}={value}" for name, value in env.items())]
-    own_user = ["--user", "--preserve-credentials"] if os.getuid() else []
+    is_roots = way() is Way.ROOT
+    own_user = [] if is_roots else ["--user", "--preserve-credentials"]
     enter = ["nsenter", f"--target={pid}", *own_user, "--mount", "--uts", "--pid", "--root", "--wd", "--"]
     become = (
-        ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "--"]
-        if user and not own_user
-        else []
+        ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "--"] if user and is_roots else []
     )
     return enter + become
 
@@ -214,23 +223,16 @@ def signal_inside(home: Path, name: str, pids: Sequence[int]) -> None:
 
 
 def run_keeper_module(
-    action: str, home: Path, *options: str, limit_s: float = 20.0
+    action: str, way: Way, home: Path, *options: str, limit_s: float = 20.0
 ) -> "subprocess.CompletedProcess[str]":
-    """The keeper's own program on the bare standard library, from the directory that holds this package.
-
-    It gets none of the console's secrets: whoever has a shell in the cluster can read the environment of its PID 1.
-    """
-    command = [sys.executable, "-S", "-E", "-s", "-m", KEEPER, action, str(home), *options]
-    env = {name: os.environ[name] for name in PLAIN_VARIABLES if name in os.environ}
-    return subprocess.run(
-        command, cwd=PACKAGE_ROOT, env=env, capture_output=True, text=True, check=False, timeout=limit_s
-    )
+    """The keeper's own program, for a cluster of this way."""
+    return run_program(KEEPER, action, str(home), *options, f"--way={way.value}", limit_s=limit_s)
 
 
 @lru_cache(maxsize=1)
 def can_make_rooms() -> str:
     """Empty when this kernel and user may make the namespaces a root tree needs, else why not. Asked once."""
-    done = run_keeper_module("probe", Path("/nonexistent"))
+    done = run_keeper_module("probe", way(), Path("/nonexistent"))
     return "" if done.returncode == 0 else done.stderr.strip() or "the probe failed"
 
 

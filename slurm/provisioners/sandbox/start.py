@@ -5,9 +5,12 @@ cluster is only looked at.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from console.errors import Unavailable
+from slurm.provisioners.sandbox.apart import Way, way
 from slurm.provisioners.sandbox.cluster import SandboxCluster
+from slurm.provisioners.sandbox.dress import let_sudo
 from slurm.provisioners.sandbox.layout import lay_out
 from slurm.provisioners.sandbox.ports import busy_ports
 from slurm.provisioners.sandbox.running_images import as_it_runs, note_room
@@ -30,7 +33,9 @@ def begin_cluster(cluster: SandboxCluster, files: Mapping[str, str]) -> None:
         return
     sweep(cluster.home)
     note_room(cluster.home, cluster.tree.image.name)
-    cluster = as_it_runs(cluster)
+    cluster = replace(as_it_runs(cluster), apart=way())
+    if cluster.way is Way.RANGES:
+        let_sudo(cluster.tree.root.parents[1])
     lay_out(cluster, files)
     write_command_environment(cluster)
     _check_ports(cluster)

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from console.errors import Unavailable
+from slurm.provisioners.sandbox.apart import Way, way
 from slurm.provisioners.sandbox.apt import apt_for
-from slurm.provisioners.sandbox.dress import dress_root, link_slurm_binaries, prepare_root
+from slurm.provisioners.sandbox.dress import dress_root, let_sudo, link_slurm_binaries, prepare_root
 from slurm.provisioners.sandbox.images import RECIPE, Image, Tree
 
 NEEDED_MIB = 800
@@ -54,12 +55,13 @@ def build_tree(image: Image, say: Say = print, cache: Path | None = None, *, ref
     """
     cache = cache or cache_home()
     found = cached_tree(image, cache)
-    if found and not refresh:
-        return found
-    steps = Steps(say)
-    with _build_lock(cache, say):
-        found = cached_tree(image, cache)
-        return found if found and not refresh else _build(image, cache, steps)
+    if not found or refresh:
+        with _build_lock(cache, say):
+            found = cached_tree(image, cache)
+            found = found if found and not refresh else _build(image, cache, Steps(say))
+    if way() is Way.RANGES:
+        let_sudo(cache / "trees")
+    return found
 
 
 @dataclass

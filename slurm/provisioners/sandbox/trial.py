@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from slurm.provisioners.sandbox import linux
+from slurm.provisioners.sandbox.apart import unshare
 from slurm.provisioners.sandbox.daemon import Spec, fork_command, tail
 from slurm.provisioners.sandbox.room import enter_room, room_from
 
@@ -58,10 +59,7 @@ def run_trials(home: Path) -> None:
     """Enter a room for `home` and print a JSON list of endings on standard output. Ends with who asked for it."""
     linux.die_with_parent()
     flags = linux.CLONE_NEWNS | linux.CLONE_NEWPID | linux.CLONE_NEWUTS | linux.CLONE_NEWNET
-    if os.getuid():
-        linux.unshare_as_user(flags)
-    else:
-        linux.unshare(flags)
+    unshare(flags)
     receive, send = os.pipe()
     pid = os.fork()
     if pid == 0:

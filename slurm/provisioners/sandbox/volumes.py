@@ -13,7 +13,7 @@ from pathlib import Path
 from clusters.platform import RegionRef
 from console.errors import Problem, Rejected
 from slurm.provisioners.sandbox.likeness import volumes_home
-from slurm.provisioners.sandbox.room import remove_directory
+from slurm.provisioners.sandbox.within import remove_tree
 from storage.kinds import Kind, Phase
 from storage.store import VolumeRef, VolumeSeen
 
@@ -45,7 +45,7 @@ class SandboxVolumes:
 
     def remove(self, volume: VolumeRef) -> None:
         path = self.home / volume.key
-        path.unlink() if path.is_symlink() else remove_directory(path)
+        path.unlink() if path.is_symlink() else remove_tree(path)
 
     def _seen(self, volume: VolumeRef) -> VolumeSeen:
         path = self.home / volume.key

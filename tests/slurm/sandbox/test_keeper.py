@@ -16,8 +16,8 @@ from slurm.provisioners.sandbox.daemon import specs_text
 from slurm.provisioners.sandbox.daemons import specs_of
 from slurm.provisioners.sandbox.images import Tree
 from slurm.provisioners.sandbox.layout import lay_out
+from slurm.provisioners.sandbox.programs import PACKAGE_ROOT
 from slurm.provisioners.sandbox.space import (
-    PACKAGE_ROOT,
     keeper_pid,
     keeping,
     run_inside,

@@ -66,7 +66,7 @@ def test_two_that_start_a_cluster_at_once_start_one_keeper(empty: SandboxCluster
 
 def test_a_start_that_was_decided_before_the_end_comes_too_late(empty: SandboxCluster) -> None:
     stop_keeper(empty.home, for_good=True)
-    late = run_keeper_module("start", empty.home)
+    late = run_keeper_module("start", empty.way, empty.home)
     assert late.returncode == 1 and "ended meanwhile" in late.stderr
     assert keeper_pid(empty.home) is None
     allow_start(empty.home)

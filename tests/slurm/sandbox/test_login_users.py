@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import asyncssh
 import pytest
@@ -13,15 +14,17 @@ import pytest
 from clusters.spec import Leaver, LoginGroup, Logins, LoginUser
 from console.errors import Rejected
 from slurm.provisioners.sandbox.__main__ import sample_files
+from slurm.provisioners.sandbox.apart import Way, lack, way
 from slurm.provisioners.sandbox.apply import apply_files
 from slurm.provisioners.sandbox.cluster import SandboxCluster, SandboxMount
 from slurm.provisioners.sandbox.homes import make_homes, on_login, put_away, unsettled
 from slurm.provisioners.sandbox.people import as_user
 from slurm.provisioners.sandbox.sessions import end_strays, knows_people, strays
 from slurm.provisioners.sandbox.space import keeping, run_inside, wait_until
+from slurm.provisioners.sandbox.within import give_homes
 from tests.slurm.sandbox.conftest import slurm
 
-pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root has numbers to give to login users")
+pytestmark = pytest.mark.skipif(not way().has_root, reason=f"everybody is one user here: {lack()}")
 VOLUME = "v0000000000aa"
 KEYS = [asyncssh.generate_private_key("ssh-ed25519") for _ in range(50)]
 MO, LIN = LoginUser("mo", 20000, sudo=True), LoginUser("lin", 20001, ("lab",))
@@ -186,12 +189,13 @@ def test_homes_on_a_volume_are_the_same_on_every_machine(people: SandboxCluster)
             said(moved, "lin", 1, "pwd; echo kept > file; srun -Q -t1 -w slinky-1 cat file")
             == "/shared/home/lin\nkept"
         )
-        assert (people.volumes / VOLUME / "home/lin/file").read_text() == "kept\n"
+        assert (people.volumes / VOLUME / "home").is_dir()
+        assert inside(moved, "cat", "/shared/home/lin/file") == "kept"
         submitted = run_inside(
             moved.home,
             [
                 *on_login(moved),
-                *as_user("lin"),
+                *as_user(moved, "lin"),
                 "env",
                 "-C",
                 "/shared/home/lin",
@@ -212,7 +216,7 @@ def test_a_place_for_homes_that_is_somebody_elses_or_a_link_is_refused(people: S
         volume = people.volumes / key
         (volume / "home").mkdir(parents=True, exist_ok=True)
         if trick == "home":
-            os.chown(volume / "home", 20001, 20001)
+            make_theirs(volume / "home", 20001)
         elif trick == "link":
             (volume / "home").rmdir()
             (volume / "home").symlink_to("/etc")
@@ -222,6 +226,15 @@ def test_a_place_for_homes_that_is_somebody_elses_or_a_link_is_refused(people: S
         with pytest.raises(Rejected) as refused:
             make_homes(replace(people, mounts=(SandboxMount(key, "/shared"),), logins=logins))
         assert [problem.path for problem in refused.value.problems] == ["logins.homes"]
+
+
+def make_theirs(directory: Path, number: int) -> None:
+    if way() is Way.ROOT:
+        os.chown(directory, number, number)
+        return
+    above = os.open(directory.parent, os.O_RDONLY)
+    give_homes(above, {directory.name: number})
+    os.close(above)
 
 
 def test_fifty_come_change_and_go_in_any_order_and_keep_numbers_and_homes(people: SandboxCluster) -> None:
