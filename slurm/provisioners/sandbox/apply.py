@@ -14,6 +14,7 @@ from pathlib import Path
 from console.errors import Problem, Rejected, Unavailable
 from slurm.provisioners.sandbox.cluster import SandboxCluster
 from slurm.provisioners.sandbox.daemon import tail
+from slurm.provisioners.sandbox.daemons import KEPT_NUMBER, NUMBER
 from slurm.provisioners.sandbox.epochs import epochs_of, raise_epochs
 from slurm.provisioners.sandbox.layout import (
     COPIES,
@@ -135,7 +136,9 @@ def _persuade_controller(
     say("The controller does not live with the new files; the last good ones are put back.")
     if good:
         write_slurm_files(cluster, good, ("controller",))
-        if not stays_up(cluster) and not _restart(cluster):
+        # One that lives on starts anew, too: after a reconfigure that came to nothing 24.11 holds no running job against
+        # the limits, which a fresh start counts again.
+        if not _restart(cluster) and not stays_up(cluster):
             raise Unavailable(
                 f"The controller of {cluster.name} does not come back even with its last good files.",
                 f"Its log: {' '.join(tail(str(log), 3))}",
@@ -222,6 +225,7 @@ def _keep_good(cluster: SandboxCluster, files: Mapping[str, str]) -> None:
     """By renames of whole directories: a kill leaves the old set or the new one."""
     home = cluster.home
     good, building, old = home / "files.good", home / ".files.new", home / ".files.old"
+    _keep_number(home / "state")
     if old.exists() and not good.exists():
         old.rename(good)
     for leftover in (building, old):
@@ -233,3 +237,11 @@ def _keep_good(cluster: SandboxCluster, files: Mapping[str, str]) -> None:
         good.rename(old)
     building.rename(good)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _keep_number(state: Path) -> None:
+    """The number that accounting gave the cluster, once and for all: see `daemons`."""
+    given, kept, building = state / NUMBER, state / KEPT_NUMBER, state / f".{KEPT_NUMBER}"
+    if given.exists() and not kept.exists():
+        shutil.copyfile(given, building)
+        building.rename(kept)

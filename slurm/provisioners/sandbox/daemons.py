@@ -19,6 +19,8 @@ FIRST, ACCOUNTING, CONTROLLER, WORKERS = 10, 20, 30, 40
 PART_OF = {"mariadbd": "accounting", "slurmdbd": "accounting", "slurmctld": "controller"}
 PART_OF |= {"munged": "login", "sshd": "login"}
 LOGIN_MARK = f"{MARK}_LOGIN=1"
+# Slurm's own file with the number of the cluster, in the controller's state, and what `apply` keeps of it.
+NUMBER, KEPT_NUMBER = "clustername", "clustername.kept"
 
 
 def specs_of(cluster: SandboxCluster) -> list[Spec]:
@@ -171,14 +173,18 @@ def _slurmctld(cluster: SandboxCluster) -> Spec:
     """Without -D: only then does a refused reconfigure leave the old controller running (24.11 and newer).
 
     One that never spoke with its accounting gives the cluster a number of its own, and is refused when accounting has
-    given it another ("CLUSTER ID MISMATCH", 24.11). What it has from accounting is in `last_tres`.
+    given it another ("CLUSTER ID MISMATCH", 24.11). What it has from accounting is in `last_tres`. One that goes on
+    after a refused reconfigure may do the same, so each start begins with the number that was kept.
     """
     argv = ["/usr/sbin/slurmctld", "-f", f"{cluster.places.controller}/slurm.conf"]
     port, pidfile = cluster.ports.slurmctld, cluster.places.slurmctld_pidfile
-    knows = f"{cluster.places.state}/last_tres"
+    state = cluster.places.state
+    # Does nothing while none was kept.
+    find = ["/usr/bin/find", state, "-maxdepth", "1", "-name", KEPT_NUMBER]
+    step = {"argv": [*find, "-exec", "/usr/bin/cp", "{}", f"{state}/{NUMBER}", ";"]}
     return _spec(
         cluster, "slurmctld", "slurm", CONTROLLER, argv,
-        ready_port=port, pidfile=pidfile, stop_s=8.0, alone_after=knows,
+        steps=(step,), ready_port=port, pidfile=pidfile, stop_s=8.0, alone_after=f"{state}/last_tres",
     )  # fmt: skip
 
 

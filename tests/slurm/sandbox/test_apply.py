@@ -1,6 +1,7 @@
 """New files reach a live cluster; bad ones are taken back; nodes come and go; jobs go on throughout."""
 
 import contextlib
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -69,6 +70,36 @@ def test_a_bad_file_that_nobody_checked_is_taken_back(
         assert (cluster.home / "conf" / copy / "slurm.conf").read_text() == good["slurm.conf"]
     after = {d.name: d.pid for d in (keeping(cluster.home) or pytest.fail()).daemons if d.name != "slurmctld"}
     assert after == workers
+
+
+def test_limits_still_count_what_runs_after_a_refused_file(cluster: SandboxCluster, running_job: str) -> None:
+    good = sample_files(cluster)["slurm.conf"] + "AccountingStorageEnforce=limits\n"
+    apply_files(cluster, {"slurm.conf": good}, quiet)
+    assert gpus_counted(cluster) == 1
+    with pytest.raises(Rejected):
+        apply_files(cluster, {"slurm.conf": good + "JobSubmitPlugins=nope\n"}, quiet)
+    assert gpus_counted(cluster) == 1
+    apply_files(cluster, sample_files(cluster), quiet)
+
+
+def test_a_number_that_the_controller_made_up_is_none_it_starts_with(
+    cluster: SandboxCluster, running_job: str
+) -> None:
+    """As it does when it goes on after a refused reconfigure before its accounting answers: at times only."""
+    apply_files(cluster, sample_files(cluster), quiet)
+    number = cluster.home / "state/clustername"
+    given = number.read_text()
+    number.write_text(given.replace("|", "|1"))
+    apply_files(cluster, sample_files(cluster), quiet, restart=True)
+    assert number.read_text() == given
+
+
+def gpus_counted(cluster: SandboxCluster) -> int:
+    """What the controller holds against the limits of the one QOS there is."""
+    told = slurm(cluster, "scontrol", "show", "assoc_mgr", "flags=qos", "qos=normal")
+    used = re.search(r"GrpTRES=\S*gres/gpu=N\((\d+)\)", told)
+    assert used, told
+    return int(used[1])
 
 
 def test_nodes_come_and_go(cluster: SandboxCluster, running_job: str) -> None:
