@@ -61,7 +61,7 @@ ABOUT: dict[Hook, About] = {
         "Worker prolog",
         "prolog",
         "On a node before the first step of a job there, as root.",
-        "The node is drained; a batch job goes back into the queue, any other is cancelled.",
+        "The node is drained; a batch job goes back into the queue and is held there, any other is cancelled.",
         "Prolog",
     ),
     Hook.WORKER_EPILOG: About(

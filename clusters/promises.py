@@ -39,6 +39,11 @@ def keep(token: str, now: Impact) -> None:
         raise Grown(more)
 
 
+def is_ours(token: str) -> bool:
+    """Whether it can be read: not cut off, and made by this console."""
+    return _read(token) is not None
+
+
 def _read(token: str) -> Impact | None:
     try:
         return from_json(signing.loads(token, salt=SALT)) if token else None

@@ -18,7 +18,7 @@ from clusters.access import Door
 from clusters.lifecycle import Status, Step, refusal
 from clusters.nodes import Health
 from console import events
-from console.errors import Conflict, ConsoleError, Forbidden, Missing, Rejected
+from console.errors import Conflict, ConsoleError, Forbidden, Missing, Problem, Rejected
 from console.roles import Action
 from console.words import listed
 from slurm.client import Slurm
@@ -239,18 +239,19 @@ def _known_nodes(door: Door, names: Sequence[str]) -> list[str]:
 
 def _some(names: Sequence[str], noun: str) -> None:
     if not names or len(names) > MOST_AT_ONCE:
-        raise Rejected(f"Choose between 1 and {MOST_AT_ONCE} {noun}s; {len(names)} are chosen.")
+        chosen = f"Choose between 1 and {MOST_AT_ONCE} {noun}s; {len(names)} are chosen."
+        raise Rejected("Nothing was done.", (Problem(f"{noun}s", chosen),))
 
 
 def _reason(text: str) -> str:
     """One line, with nothing in it that Slurm or a terminal would take for more than text."""
     reason = " ".join(_CONTROL.sub(" ", text).split())
     if not reason:
-        raise Rejected(
-            "Say why: the reason is shown wherever the node is.", hint="For example: XID 79 on GPU 2."
-        )
+        missing = "Say why: the reason is shown wherever the node is."
+        raise Rejected("Nothing was done.", (Problem("reason", missing, "For example: XID 79 on GPU 2."),))
     if len(reason) > MOST_REASON:
-        raise Rejected(f"The reason has {len(reason)} characters; at most {MOST_REASON} are kept.")
+        long = f"The reason has {len(reason)} characters; at most {MOST_REASON} are kept."
+        raise Rejected("Nothing was done.", (Problem("reason", long),))
     return reason
 
 
@@ -258,5 +259,6 @@ def _script(text: str) -> str:
     """With Unix line ends, as browsers do not send them and sbatch insists on them."""
     script = text.replace("\r\n", "\n")
     if "\0" in script or len(script.encode("utf-8", "replace")) > MOST_SCRIPT_BYTES:
-        raise Rejected(f"A script is text of at most {MOST_SCRIPT_BYTES >> 20} MiB.")
+        rule = f"A script is text of at most {MOST_SCRIPT_BYTES >> 20} MiB."
+        raise Rejected("Nothing was submitted.", (Problem("script", rule),))
     return script

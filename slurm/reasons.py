@@ -71,6 +71,17 @@ SENTENCES: Mapping[str, str] = {
     "RequeueExit": "Was requeued because of its exit code.",
     "RequeueExitHold": "Was requeued and held because of its exit code. Release to let it compete.",
 }
+# What the controller writes without a code, in parts; all of them are held (slurmctld of 22.05 to 26.05).
+PUT_BACK: Mapping[str, str] = {
+    "launch failed requeued held": "Could not be started: most often the prolog failed on its node. It was put back "
+    "and is held. Release it when that is mended.",
+    "launch failure limit exceeded": "Could not be started again and again. It was put back and is held. Release it "
+    "when that is mended.",
+    "user env retrieval failed": "The environment of its user could not be read, so it was put back and is held. "
+    "Release to let it compete.",
+    "requeued in held state": "Was requeued and held. Release to let it compete.",
+    "requeued in special exit state": "Was requeued and held because of its exit code. Release to let it compete.",
+}
 ENDINGS: Mapping[str, str] = {
     "CANCELLED": "Cancelled.",
     "TIMEOUT": "Reached its time limit.",
@@ -171,6 +182,8 @@ def looks_at_nodes(job: JobSeen) -> bool:
 def _waiting(job: JobSeen, seen: Survey) -> str:
     if "JobHeld" in job.reason:
         return SENTENCES["JobHeldAdmin" if "JobHeldAdmin" in job.reason else "JobHeldUser"]
+    if put_back := next((said for part, said in PUT_BACK.items() if part in job.reason), ""):
+        return put_back
     code = re.split(r"[,\s]", job.reason, maxsplit=1)[0] or "None"
     if looks_at_nodes(job):
         return _resources(job, seen, code)

@@ -49,6 +49,15 @@ _WORDS = {
     "REVOKED": "moved away",
     UNKNOWN: "left the queue",
 }
+# Codes, and what the controller writes instead of one (slurmctld of 22.05 to 26.05), in parts.
+HELD_REASONS = (
+    "JobHeld",
+    "JobHoldMaxRequeue",
+    "RequeueExitHold",
+    "requeued held",
+    "requeued in held state",
+    "requeued in special exit state",
+)
 
 
 class HasState(Protocol):
@@ -62,14 +71,14 @@ class HasState(Protocol):
 
 
 def state_word(job: HasState) -> str:
-    """One word or two, lower case; a waiting job that somebody holds is `held`."""
+    """One word or two, lower case; a waiting job that starts only when it is released is `held`."""
     if job.state == "PENDING" and is_held(job.reason):
         return "held"
     return _WORDS.get(job.state, job.state.lower().replace("_", " "))
 
 
 def is_held(reason: str) -> bool:
-    return "JobHeld" in reason or "JobHoldMaxRequeue" in reason
+    return any(part in reason for part in HELD_REASONS)
 
 
 def is_finished(state: str) -> bool:

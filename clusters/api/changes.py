@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from clusters import answers, changes
+from clusters.acts import Edit
 from clusters.api.base import ClusterView, checked, page_of
 from clusters.api.previews import PromiseSerializer, StartSerializer, hold_to, when_of
 from clusters.api.serializers import (
@@ -124,9 +125,9 @@ class Rollback(ClusterView):
 
     @extend_schema(request=BaseSerializer, responses={202: ChangeSerializer})
     def post(self, request: Request, team: str, cluster: str, number: int) -> Response:
-        data = checked(BaseSerializer(data=request.data))
+        data, found = checked(BaseSerializer(data=request.data)), self.door.cluster
         base, when = data["base"], when_of(data)
-        change = changes.rollback_to(
-            self.door.cluster, number, base=base, by=self.door.membership, start_at=when
-        )
+        if earlier := found.revisions.filter(number=number).first():
+            hold_to(found, Edit(found.spec, changes.restored(found, earlier)), data["promise"])
+        change = changes.rollback_to(found, number, base=base, by=self.door.membership, start_at=when)
         return Response(ChangeSerializer(change).data, status=202)

@@ -110,8 +110,10 @@ class LoginUsers(ClusterView):
         ],
     )
     def post(self, request: Request, team: str, cluster: str) -> Response:
-        data = checked(NewLoginUserSerializer(data=request.data))
+        data, before = checked(NewLoginUserSerializer(data=request.data)), self.door.cluster.spec
         wish = Wish(tuple(data["groups"]), data["sudo"])
+        after = logins.drafted(self.door.cluster, data["login"] or data["account"], None, wish)
+        hold_to(self.door.cluster, Edit(before, after), data["promise"])
         return answer(
             logins.add(
                 self.door, data["account"], data["login"], wish, base=data["base"], start_at=when_of(data)
@@ -127,8 +129,10 @@ class OneLoginUser(ClusterView):
     @extend_schema(request=LoginRightsSerializer, responses={202: ChangeSerializer})
     def put(self, request: Request, team: str, cluster: str, login: str) -> Response:
         logins.user_of(self.door.cluster, login)
-        data = checked(LoginRightsSerializer(data=request.data))
+        data, before = checked(LoginRightsSerializer(data=request.data)), self.door.cluster.spec
         wish = Wish(tuple(data["groups"]), data["sudo"])
+        after = logins.drafted(self.door.cluster, login, None, wish)
+        hold_to(self.door.cluster, Edit(before, after), data["promise"])
         return answer(logins.edit(self.door, login, wish, base=data["base"], start_at=when_of(data)))
 
     @extend_schema(request=LeavingSerializer, responses={202: ChangeSerializer})

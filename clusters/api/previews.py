@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 import msgspec
+from django.db import transaction
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -18,7 +19,7 @@ from clusters.impact_words import rows_of
 from clusters.impacts import ACTS_OF_KIND, preview
 from clusters.machine import Kind
 from clusters.models import Cluster
-from clusters.promises import keep, token_of
+from clusters.promises import is_ours, keep, token_of
 from clusters.spec import ClusterSpec, from_json
 from clusters.when import WHEN_IDLE, When
 from console.errors import Missing, Problem, Rejected
@@ -221,9 +222,14 @@ def when_of(data: Mapping[str, Any]) -> When:
 
 
 def hold_to(cluster: Cluster, act: Act, promise: str) -> None:
-    """Raise Grown if a promise was sent along and the act would cost more by now."""
-    if promise:
-        keep(promise, preview(cluster, act))
+    """Raise Grown if a promise was sent along and the act would cost more by now, Rejected for what is none: whoever
+    sends one counts on it."""
+    if not promise:
+        return
+    if not is_ours(promise):
+        wrong = Problem("promise", "This is no promise of a preview.", "Ask for the preview again.")
+        raise Rejected("Nothing was done.", (wrong,))
+    keep(promise, preview(cluster, act))
 
 
 def _answer(cluster: Cluster, act: Act) -> Response:
@@ -248,7 +254,9 @@ def _wanted(cluster: Cluster, document: object) -> ClusterSpec:
         spec = from_json(document)
     except msgspec.ValidationError as error:
         raise Rejected("This is no desired state.", (Problem("spec", f"{error}."),)) from error
-    refuse(cluster.team, cluster.region, spec, before=cluster.spec)
+    # Asked as for a change, which holds the volumes that it mounts until it is written.
+    with transaction.atomic():
+        refuse(cluster.team, cluster.region, spec, before=cluster.spec)
     return spec
 
 

@@ -21,6 +21,7 @@ from slurm.host_pattern import holds
 from slurm.jobs.query import SORTS, STATES, Bound, JobQuery, Match, Term
 from slurm.jobs.states import ENDED, HELD_STATES, NEVER
 from slurm.models import IS_WAITING, Submission
+from slurm.states import HELD_REASONS
 
 Viewer = User | AnonymousUser | None
 
@@ -96,7 +97,8 @@ def _state(word: str) -> Q:
     if word == "any":
         return Q()
     if word == "held":
-        return Q(state="PENDING", reason__contains="JobH") | Q(state__in=HELD_STATES)
+        reasons = reduce(or_, (Q(reason__contains=part) for part in HELD_REASONS))
+        return Q(state="PENDING") & reasons | Q(state__in=HELD_STATES)
     if word == "cannot-run":
         return Q(state="PENDING", reason__in=NEVER)
     states = STATES[word]

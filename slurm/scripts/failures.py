@@ -19,6 +19,8 @@ from clusters.when import When
 from console.errors import Conflict
 from slurm.drains import Owner, drain_owner
 
+# Slurm holds a batch job whose prolog failed, unless SchedulerParameters has nohold_on_prolog_fail.
+HELD_FOR_IT = "launch failed requeued held"
 REASONS = {"prolog error": Hook.WORKER_PROLOG, "epilog error": Hook.WORKER_EPILOG}
 
 
@@ -68,6 +70,11 @@ def failures(cluster: Cluster) -> tuple[Failure, ...]:
         if hook := failed_hook(node.reason, node.reason_by):
             found.setdefault(hook, []).append(node)
     return tuple(_failure(cluster, hook, tuple(nodes)) for hook, nodes in found.items())
+
+
+def held_jobs(cluster: Cluster) -> int:
+    """How many waiting jobs could not be started on a node, and start only when somebody releases them."""
+    return cluster.jobs.filter(state="PENDING", reason__contains=HELD_FOR_IT).count()
 
 
 def failure_of(cluster: Cluster, name: str) -> Failure:

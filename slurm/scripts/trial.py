@@ -15,7 +15,7 @@ from clusters.models import Cluster, Node
 from clusters.nodes import Health
 from clusters.provisioner import Completed
 from clusters.validate import validate
-from console.errors import Conflict, Missing, Rejected, Unavailable
+from console.errors import Conflict, Missing, Problem, Rejected, Unavailable
 from console.roles import Action
 from slurm.client import Slurm
 from slurm.operations import perform
@@ -119,7 +119,9 @@ def _checked(cluster: Cluster, hook: Hook, text: str) -> str:
     found = life_scripts.review(cluster, hook.value, text, base=None)
     blocking = tuple(problem for problem in validate(found.edit.after) if problem.path == f"{FIELD}.{hook}")
     text = as_typed(text)
-    if blocking or not text:
+    if not text:
+        blocking = (Problem("text", "There is nothing to try.", "Write the script first."),)
+    if blocking:
         raise Rejected("This is no script that can be tried.", blocking)
     return text
 

@@ -105,7 +105,13 @@ def revert(request: HttpRequest, door: Door, hook: str) -> HttpResponse:
     impact = impacts.preview(door.cluster, script_failures.reverting(door.cluster, failure))
     revision = door.cluster.revision
     back = reverse("scripts", kwargs={"team": door.cluster.team.slug, "cluster": door.cluster.slug})
-    context = {**_about(door), "failure": failure, "number": revision.number if revision else 0, "back": back}
+    context = {
+        **_about(door),
+        "failure": failure,
+        "held": script_failures.held_jobs(door.cluster),
+        "number": revision.number if revision else 0,
+        "back": back,
+    }
 
     def ask() -> Change:
         base, start_at = number_of(request.POST.get("base")), start_of(request.POST)

@@ -4,8 +4,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from clusters.models import Change
-from clusters.spec import to_json
+from clusters.models import Change, Cluster
+from clusters.spec import Logins, LoginUser, to_json
 from console.tokens import make_token
 from tests.cast import Cast, a_node, tiny_spec
 
@@ -108,3 +108,30 @@ def test_a_viewer_may_look_at_what_a_change_would_cost(cast, ada):
     client = Client(headers={"authorization": f"Bearer {make_token(cast.cy.user, 'test')}"})
     assert ask(client, "changes:preview", kind="terminate").status_code == 200
     assert ask(client, "actions/terminate").status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("post", "login-users", {"base": 1, "account": "mo"}),
+        ("put", "login-users/ada", {"base": 1, "sudo": False}),
+        ("delete", "login-users/ada", {"base": 1}),
+        ("post", "revisions/1/rollback", {"base": 1}),
+        ("post", "actions/scale", {"base": 1, "groups": {"slinky": 1}}),
+        ("post", "actions/terminate", {}),
+        ("put", "ssh-keys", {"base": 1, "keys": []}),
+    ],
+)
+def test_a_promise_that_cannot_be_read_is_refused_instead_of_passed_over(
+    ada: Client, cluster: Cluster, method: str, path: str, body: dict[str, object]
+) -> None:
+    one = LoginUser("ada", 20_000)
+    revision = cluster.revision
+    assert revision
+    revision.spec = to_json(revision.parsed.with_logins(Logins(on=True, users=(one,))))
+    revision.save()
+    sent = {**body, "promise": "cut off"}
+    answer = getattr(ada, method)(f"{BASE}/{path}", sent, content_type="application/json")
+    assert answer.status_code == 422, answer.content
+    assert [problem["path"] for problem in answer.json()["errors"]] == ["promise"]
+    assert not Change.objects.exists()

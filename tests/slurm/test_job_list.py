@@ -24,6 +24,17 @@ def cluster(db: None) -> Cluster:
     return make_cluster()
 
 
+@pytest.mark.parametrize(
+    "reason", ["launch failed requeued held", "job requeued in held state", "JobHeldAdmin", "RequeueExitHold"]
+)
+def test_the_filter_for_held_jobs_finds_whatever_only_a_release_lets_go(
+    cluster: Cluster, reason: str
+) -> None:
+    make_job(cluster, 20, reason=reason, priority=0)
+    make_job(cluster, 21, reason="Priority")
+    assert keys(cluster, "state:held") == ["20"]
+
+
 @pytest.fixture
 def queue(cluster: Cluster) -> Cluster:
     now = timezone.now()

@@ -67,8 +67,9 @@ def test_only_nodes_of_the_cluster_by_their_own_name_reach_slurm(cast, cluster, 
 
 @pytest.mark.parametrize("reason", ["", " \n\t ", "x" * 201])
 def test_drain_needs_a_reason_of_a_sentence(cast, cluster, nodes, slurm, reason):
-    with pytest.raises(Rejected):
+    with pytest.raises(Rejected) as refused:
         operations.drain(Door(cluster, cast.ben), ["slinky-0"], reason)
+    assert [problem.path for problem in refused.value.problems] == ["reason"]
     assert slurm.asked == []
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from clusters.nodes import parse_state
 from clusters.observation import JobSeen, NodeSeen
+from slurm.jobs.states import Step, steps
 from slurm.reasons import explain, looks_at_nodes, survey, why
 from slurm.states import state_word
 
@@ -147,6 +148,23 @@ CODES = [
 def test_every_code_has_a_sentence_of_its_own(code):
     text = why(replace(JOB, reason=code), BUSY)
     assert text.endswith(".") and "Slurm says" not in text and "{" not in text
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "launch failed requeued held",
+        "launch failure limit exceeded requeued held",
+        "user env retrieval failed requeued held",
+        "job requeued in held state",
+        "job requeued in special exit state",
+    ],
+)
+def test_a_job_that_was_put_back_and_held_is_held_and_can_be_released(reason: str) -> None:
+    job = replace(JOB, reason=reason)
+    assert state_word(job) == "held"
+    assert steps(job.state, job.reason) == {Step.CANCEL, Step.RELEASE}
+    assert "elease" in why(job, BUSY) and "Slurm says" not in why(job, BUSY)
 
 
 def test_state_words():

@@ -24,6 +24,7 @@ from slurm.scripts.life import review
 from slurm.scripts.shellcheck import program_at_hand, shellcheck
 from tests.cast import Cast, a_node, the_cast, tiny_cluster, tiny_spec
 from tests.fakes import FakeExecutor
+from tests.slurm.job_rows import make_job
 from tests.slurm.pages import at, signed_in
 from tests.yardstick import in_yardsticks
 
@@ -258,6 +259,14 @@ def test_reverted_the_script_before_it_is_back_and_its_nodes_take_jobs(
     assert "slinky-0 takes jobs again." in [line.text for line in change.lines.all()]
 
 
+def test_jobs_that_its_failure_holds_are_said_to_need_a_release(client: Client, cluster: Cluster) -> None:
+    cluster = broken(client, cluster)
+    assert "Slurm holds" not in page_of(client, at(cluster, "script-revert", "worker_prolog"))
+    make_job(cluster, 31, reason="launch failed requeued held", priority=0)
+    dialog = page_of(client, at(cluster, "script-revert", "worker_prolog"))
+    assert "1 job</a> that could not be started: release it afterwards" in dialog
+
+
 def test_who_is_out_for_another_reason_by_then_stays_out(client: Client, cluster: Cluster) -> None:
     cluster = broken(client, cluster)
     client.post(at(cluster, "script-revert", "worker_prolog"), {"base": 2})
@@ -390,3 +399,9 @@ def test_a_script_tries_one_as_well(ask: Any, cluster: Cluster, answers: list[An
     assert (body["code"], body["output"]) == (3, "<b>no disk</b>\n")
     argv, _ = answers[1]
     assert not [word for word in argv if word.startswith("SLURM_JOB")]
+
+
+def test_a_trial_of_nothing_is_refused_at_the_text(ask: Any, cluster: Cluster, answers: list[Any]) -> None:
+    answer = ask("POST", "/worker_init/try", {"text": " ", "node": "slinky-0"})
+    assert answer.status_code == 422
+    assert [problem["path"] for problem in answer.json()["errors"]] == ["text"]

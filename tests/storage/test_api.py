@@ -4,6 +4,7 @@ import pytest
 from django.test import Client
 
 from clusters.models import Cluster, Region
+from clusters.spec import Mount, to_json
 from storage.kinds import Kind
 from storage.models import Volume
 from tests.cast import Cast, person, tiny_cluster
@@ -103,3 +104,15 @@ def test_a_viewer_sees_and_changes_nothing(client: Client, cast: Cast, lab: Regi
     assert client.get(f"{API}/volumes").json()["results"][0]["name"] == "scratch"
     assert post(client, "/volumes/scratch/actions/grow", size_gib=500).status_code == 403
     assert Volume.objects.get().size_gib == 100
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_state_with_volumes_is_previewed_outside_of_any_transaction(
+    ada: Client, cast: Cast, lab: Region
+) -> None:
+    """As a server asks: no test has begun a transaction around it."""
+    cluster, volume = tiny_cluster(cast.team), a_volume(cast, lab)
+    wanted = cluster.spec.with_mounts((Mount(volume.key, "scratch", "/shared"),))
+    answer = post(ada, "/clusters/tiny/changes:preview", spec=to_json(wanted))
+    assert answer.status_code == 200
+    assert answer.json()["mounted"] == ["/shared"]

@@ -136,8 +136,8 @@ def _persuade_controller(
     say("The controller does not live with the new files; the last good ones are put back.")
     if good:
         write_slurm_files(cluster, good, ("controller",))
-        # One that lives on starts anew, too: after a reconfigure that came to nothing 24.11 holds no running job against
-        # the limits, which a fresh start counts again.
+        # One that lives on starts anew, too: after a reconfigure that came to nothing 24.11 holds no running job
+        # against the limits, which a fresh start counts again.
         if not _restart(cluster) and not stays_up(cluster):
             raise Unavailable(
                 f"The controller of {cluster.name} does not come back even with its last good files.",
