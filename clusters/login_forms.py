@@ -9,6 +9,7 @@ from clusters.grants import Reach
 from clusters.login_rules import proposed_name
 from clusters.logins import Wish
 from clusters.spec import ClusterSpec
+from console.dialog import ProblemForm
 from console.errors import Problem
 
 PLAIN = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none", "class": "mono"}
@@ -24,18 +25,11 @@ HOMES = (
 )
 
 
-class ProblemForm(forms.Form):
+class BasedForm(ProblemForm):
     base = forms.IntegerField(widget=forms.HiddenInput)
 
-    def show_problems(self, problems: Iterable[Problem]) -> None:
-        """Put each at its field; what has no field here comes above the form."""
-        for problem in problems:
-            field = re.sub(r"\[\d+\]", "", problem.path).rpartition(".")[2]
-            text = f"{problem.message} {problem.hint}".strip()
-            self.add_error(field if field in self.fields else None, text)
 
-
-class SettingsForm(ProblemForm):
+class SettingsForm(BasedForm):
     """Login users on or off, and where their homes are."""
 
     on = forms.BooleanField(required=False, label="Everybody signs in as themselves")
@@ -47,7 +41,7 @@ class SettingsForm(ProblemForm):
         self.fields["homes"].choices = [("", "On the cluster itself, at /home"), *mounts]  # type: ignore[attr-defined]
 
 
-class WishForm(ProblemForm):
+class WishForm(BasedForm):
     groups = forms.CharField(
         label="Further groups", max_length=400, required=False,
         help_text="Names, with blanks between. One that the team does not have yet is made.",
@@ -86,12 +80,12 @@ class AddForm(WishForm):
         return typed or proposed_name(str(self["account"].value() or "user"))
 
 
-class RemovalForm(ProblemForm):
+class RemovalForm(BasedForm):
     jobs = forms.ChoiceField(label="Their jobs", choices=JOBS, initial="run", widget=forms.RadioSelect)
     home = forms.ChoiceField(label="Their home", choices=HOMES, initial="keep", widget=forms.RadioSelect)
 
 
-class KeyForm(forms.Form):
+class KeyForm(ProblemForm):
     line = forms.CharField(
         label="Public key", max_length=9000, strip=True,
         help_text="The line of the file that ends in .pub. Ed25519, ECDSA, or RSA of 2048 bits and more.",

@@ -7,6 +7,7 @@ from django import forms
 from django.contrib.auth.forms import PasswordChangeForm, UserCreationForm
 
 from console import mail
+from console.dialog import ProblemForm
 from console.members import RoleOffer
 from console.models import Team, User
 from console.roles import Scope
@@ -24,7 +25,7 @@ RESERVED = frozenset({"quarterdeck", "root", "slurm", "nobody", "me"})
 ENDS = [("30", "in 30 days"), ("90", "in 90 days"), ("365", "in a year"), ("0", "never")]
 
 
-class RoleForm(forms.Form):
+class RoleForm(ProblemForm):
     """One of the roles that the person may give."""
 
     role = forms.ChoiceField(
@@ -66,7 +67,7 @@ class InvitationForm(RoleForm):
         )
 
 
-class HandoverForm(forms.Form):
+class HandoverForm(ProblemForm):
     """One of the team's other members."""
 
     name = forms.ChoiceField(
@@ -78,7 +79,7 @@ class HandoverForm(forms.Form):
         self.fields["name"].choices = [(name, name) for name in names]  # type: ignore[attr-defined]
 
 
-class SlurmUsersForm(forms.Form):
+class SlurmUsersForm(ProblemForm):
     slurm_users = forms.CharField(
         label="Slurm users",
         required=False,

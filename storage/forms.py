@@ -1,26 +1,17 @@
 """Forms of volumes and mounts: what was typed, kept as typed, with problems at their fields."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from django import forms
 
 from clusters.models import Region
-from console.errors import Problem
+from console.dialog import ProblemForm
 from storage.kinds import TITLES, Kind
 from storage.models import MOST_GIB, Offer, Volume, about_volume
 from storage.volumes import Wish
 
 PLAIN = {"autocomplete": "off", "spellcheck": "false"}
 NAME_HELP = "Lower-case letters, digits and hyphens. It can be changed later; files and paths stay."
-
-
-class ProblemForm(forms.Form):
-    def show_problems(self, problems: Iterable[Problem]) -> None:
-        """Put each at its field; what has no field here comes above the form."""
-        for problem in problems:
-            field = problem.path.rpartition(".")[2]
-            text = f"{problem.message} {problem.hint}".strip()
-            self.add_error(field if field in self.fields else None, text)
 
 
 class VolumeForm(ProblemForm):

@@ -14,8 +14,8 @@ from clusters.sshkeys import keys_in
 from clusters.views.changes import change_url, number_of
 from clusters.views.confirm import confirm
 from clusters.views.start import start_of
-from console.errors import Conflict, ConsoleError, Missing, Rejected
-from console.page import close_dialog, render_dialog
+from console.dialog import form_dialog
+from console.errors import Conflict, Missing
 from console.roles import Action
 
 # Stands for the key that nobody has typed yet: what a further one does to the cluster does not depend on which it is.
@@ -29,13 +29,9 @@ def add(request: HttpRequest, door: Door) -> HttpResponse:
     line = form.cleaned_data["line"] if form.is_valid() else ANY_KEY
     after = replace(spec, ssh_keys=(*spec.ssh_keys, line))
     impact = impacts.preview(door.cluster, Edit(spec, after))
-    context |= {"form": form, "impact": impact, "start_at": request.POST.get("start_at", "")}
-    template = "clusters/cluster_key_new.html"
-    if request.method != "POST":
-        return render_dialog(request, template, context)
-    if not form.is_valid():
-        return render_dialog(request, template, context, status=422)
-    try:
+    context |= {"impact": impact, "start_at": request.POST.get("start_at", "")}
+
+    def act() -> str:
         promises.keep(request.POST.get("promise", ""), impact)
         change = changes.propose(
             door.cluster,
@@ -44,13 +40,9 @@ def add(request: HttpRequest, door: Door) -> HttpResponse:
             by=door.membership,
             start_at=start_of(request.POST),
         )
-    except Rejected as error:
-        form.show_problems(problem for problem in error.problems if problem.path != "start_at")
-        context["error"] = None if form.errors else error
-        return render_dialog(request, template, context, status=error.status)
-    except ConsoleError as error:
-        return render_dialog(request, template, {**context, "error": error}, status=error.status)
-    return close_dialog(request, change_url(change))
+        return change_url(change)
+
+    return form_dialog(request, "clusters/cluster_key_new.html", context, form, act)
 
 
 @cluster_view(Action.CHANGE_CLUSTER)

@@ -7,8 +7,7 @@ from django.http import HttpRequest, HttpResponse
 
 from clusters import promises
 from clusters.impact import Impact
-from console.errors import ConsoleError
-from console.page import close_dialog, render_dialog
+from console.dialog import form_dialog
 
 T = TypeVar("T")
 
@@ -27,11 +26,9 @@ def confirm(
     typed = {"start_at": request.POST.get("start_at", ""), "when": request.POST.get("when", "")}
     context = {**typed, **context, "impact": impact}
     context["asks_homes"] = impact.loses_homes
-    if request.method != "POST":
-        return render_dialog(request, template, context)
-    try:
+
+    def keep_and_act() -> str:
         promises.keep(request.POST.get("promise", ""), impact)
-        done = act()
-    except ConsoleError as error:
-        return render_dialog(request, template, {**context, "error": error}, status=error.status)
-    return close_dialog(request, then(done))
+        return then(act())
+
+    return form_dialog(request, template, context, None, keep_and_act)

@@ -2,16 +2,15 @@
 
 from collections.abc import Callable
 
-from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from clusters import grants
 from clusters.access import Door, cluster_view
-from console.errors import ConsoleError
+from console.dialog import ProblemForm, form_dialog
 from console.forms import RoleForm
 from console.members import RoleOffer, member_of
-from console.page import close_dialog, render_dialog, render_page
+from console.page import render_page
 from console.roles import Action, Role
 
 
@@ -37,7 +36,7 @@ def give(request: HttpRequest, door: Door) -> HttpResponse:
     def act() -> None:
         grants.give(door, member.user.username, Role(form.cleaned_data["role"]))
 
-    return _act(request, door, "clusters/grant_give.html", form, context, act)
+    return _dialog(request, door, "clusters/grant_give.html", form, context, act)
 
 
 @cluster_view(Action.GRANT_ROLE)
@@ -46,33 +45,29 @@ def withdraw(request: HttpRequest, door: Door) -> HttpResponse:
     member = member_of(door.membership.team, _name(request))
     before = grants.grant_of(door, member)
     context = {"door": door, "member": member, "granted": before, "why_not": grants.why_not(door, before)}
-    return _act(
+    return _dialog(
         request, door, "clusters/grant_withdraw.html", None, context,
         lambda: grants.withdraw(door, member.user.username),
     )  # fmt: skip
 
 
-def _act(
+def _dialog(
     request: HttpRequest,
     door: Door,
     template: str,
-    form: Form | None,
+    form: ProblemForm | None,
     context: dict[str, object],
     act: Callable[[], None],
 ) -> HttpResponse:
-    """Show the dialog; on POST of a valid form do it and go back to the list, or say why it was refused."""
+    """Ends in the list of people."""
     where = {"team": door.cluster.team.slug, "cluster": door.cluster.slug}
-    back = reverse("cluster-people", kwargs=where)
-    context = {"back": back, **context}
-    if request.method != "POST":
-        return render_dialog(request, template, context)
-    if form is not None and not form.is_valid():
-        return render_dialog(request, template, context, status=422)
-    try:
+    people = reverse("cluster-people", kwargs=where)
+
+    def then() -> str:
         act()
-    except ConsoleError as error:
-        return render_dialog(request, template, {**context, "error": error}, status=error.status)
-    return close_dialog(request, back)
+        return people
+
+    return form_dialog(request, template, {"back": people, **context}, form, then)
 
 
 def _first(offers: list[RoleOffer]) -> Role | None:

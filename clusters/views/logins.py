@@ -10,7 +10,7 @@ from clusters.access import Door, cluster_view
 from clusters.acts import Edit
 from clusters.impact import Impact
 from clusters.lifecycle import Status, Step, refusal
-from clusters.login_forms import AddForm, ProblemForm, RemovalForm, SettingsForm, WishForm
+from clusters.login_forms import AddForm, BasedForm, RemovalForm, SettingsForm, WishForm
 from clusters.models import Change, Cluster
 from clusters.platform import LoginsHere
 from clusters.spec import ClusterSpec
@@ -19,8 +19,9 @@ from clusters.views.changes import change_url
 from clusters.views.frame import why_not
 from clusters.views.start import start_of
 from clusters.when import When
-from console.errors import Conflict, ConsoleError, Missing, Rejected
-from console.page import close_dialog, render_dialog, render_page
+from console.dialog import form_dialog
+from console.errors import Conflict, Missing
+from console.page import render_page
 from console.roles import Action
 
 
@@ -122,29 +123,21 @@ def _dialog(
     request: HttpRequest,
     door: Door,
     template: str,
-    form: ProblemForm,
+    form: BasedForm,
     after: ClusterSpec,
     act: Callable[[int, When], Change],
     more: dict[str, object],
 ) -> HttpResponse:
-    """Show what it costs; on POST of a valid form ask for the change and lead to its page, or say why not."""
+    """Shows what it costs, and leads to the page of the change."""
     impact = _impact(door, after)
-    context = {**_about(door), **more, "form": form, "impact": impact, "here": _here(door)}
+    context = {**_about(door), **more, "impact": impact, "here": _here(door)}
     context["start_at"] = request.POST.get("start_at", "")
-    if request.method != "POST":
-        return render_dialog(request, template, context)
-    if not form.is_valid():
-        return render_dialog(request, template, context, status=422)
-    try:
+
+    def keep_and_act() -> str:
         promises.keep(request.POST.get("promise", ""), impact)
-        change = act(form.cleaned_data["base"], start_of(request.POST))
-    except Rejected as error:
-        form.show_problems(problem for problem in error.problems if problem.path != "start_at")
-        context["error"] = None if error.problems and form.errors else error
-        return render_dialog(request, template, context, status=error.status)
-    except ConsoleError as error:
-        return render_dialog(request, template, {**context, "error": error}, status=error.status)
-    return close_dialog(request, change_url(change))
+        return change_url(act(form.cleaned_data["base"], start_of(request.POST)))
+
+    return form_dialog(request, template, context, form, keep_and_act)
 
 
 def _impact(door: Door, after: ClusterSpec) -> Impact:

@@ -6,7 +6,7 @@ from django.urls import reverse
 from clusters import personal_keys
 from clusters.login_forms import KeyForm
 from console.access import SIGNED_IN, declares
-from console.errors import Rejected
+from console.dialog import form_dialog
 from console.models import User
 from console.page import close_dialog, render_dialog
 
@@ -15,18 +15,13 @@ from console.page import close_dialog, render_dialog
 def add(request: HttpRequest) -> HttpResponse:
     user = _me(request)
     form = KeyForm(request.POST or None)
-    context: dict[str, object] = {"form": form, "back": _back(), "clusters": personal_keys.clusters_of(user)}
-    template = "clusters/personal_key_new.html"
-    if request.method != "POST":
-        return render_dialog(request, template, context)
-    if not form.is_valid():
-        return render_dialog(request, template, context, status=422)
-    try:
+    context: dict[str, object] = {"back": _back(), "clusters": personal_keys.clusters_of(user)}
+
+    def act() -> str:
         personal_keys.add(user, form.cleaned_data["line"])
-    except Rejected as error:
-        form.show_problems(error.problems)
-        return render_dialog(request, template, context, status=error.status)
-    return close_dialog(request, _back())
+        return _back()
+
+    return form_dialog(request, "clusters/personal_key_new.html", context, form, act)
 
 
 @declares(SIGNED_IN)

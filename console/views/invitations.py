@@ -10,12 +10,13 @@ from django.views.decorators.debug import sensitive_post_parameters
 from console import mail
 from console.access import PUBLIC, declares, team_view
 from console.admission import enter
+from console.dialog import form_dialog
 from console.errors import ConsoleError, Rejected, Unavailable
 from console.forms import AccountForm, InvitationForm
 from console.invitations import accept, accept_as_new, invitation_in, invitation_of, invite, revoke
 from console.members import offers
 from console.models import Invitation, Membership, User
-from console.page import close_dialog, render_dialog, render_page
+from console.page import render_dialog, render_page
 from console.roles import Action, Role
 from console.throttle import INVITATIONS, address_of
 
@@ -48,14 +49,12 @@ def new_invitation(request: HttpRequest, membership: Membership) -> HttpResponse
 def invitation_revocation(request: HttpRequest, membership: Membership, number: int) -> HttpResponse:
     context: dict[str, object] = {"back": _people(membership), "team": membership.team}
     context["invitation"] = invitation_in(membership.team, number)
-    if request.method == "POST":
-        try:
-            revoke(number, by=membership)
-        except ConsoleError as error:
-            context["error"] = error
-            return render_dialog(request, "console/invitation_revocation.html", context, status=error.status)
-        return close_dialog(request, _people(membership))
-    return render_dialog(request, "console/invitation_revocation.html", context)
+
+    def act() -> str:
+        revoke(number, by=membership)
+        return _people(membership)
+
+    return form_dialog(request, "console/invitation_revocation.html", context, None, act)
 
 
 @declares(PUBLIC)

@@ -3,13 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from console.access import standing_in, team_view
 from console.access import why_not as why_lacking
-from console.errors import ConsoleError, Rejected
+from console.dialog import ProblemForm, form_dialog
 from console.forms import AddMemberForm, HandoverForm, RoleForm, SlurmUsersForm
 from console.invitations import open_in
 from console.members import (
@@ -27,7 +26,7 @@ from console.members import (
     why_not_leave,
 )
 from console.models import Membership
-from console.page import close_dialog, render_dialog, render_page
+from console.page import render_page
 from console.roles import Action, Role, may
 
 
@@ -69,7 +68,7 @@ def add_member(request: HttpRequest, membership: Membership) -> HttpResponse:
     def act() -> None:
         add(form.cleaned_data["name"], Role(form.cleaned_data["role"]), by=membership)
 
-    return _act(request, membership, "console/member_add.html", form, context, act)
+    return _dialog(request, membership, "console/member_add.html", form, context, act)
 
 
 @team_view(Action.CHANGE_MEMBERS)
@@ -82,7 +81,7 @@ def member_role(request: HttpRequest, membership: Membership) -> HttpResponse:
     def act() -> None:
         change_role(member.user.username, Role(form.cleaned_data["role"]), by=membership)
 
-    return _act(request, membership, "console/member_role.html", form, context, act)
+    return _dialog(request, membership, "console/member_role.html", form, context, act)
 
 
 @team_view(Action.CHANGE_MEMBERS)
@@ -90,7 +89,7 @@ def member_removal(request: HttpRequest, membership: Membership) -> HttpResponse
     """`?name=` says whose."""
     member = member_of(membership.team, _name(request))
     context = {"team": membership.team, **_about(member, membership)}
-    return _act(
+    return _dialog(
         request,
         membership,
         "console/member_removal.html",
@@ -110,13 +109,13 @@ def slurm_users(request: HttpRequest, membership: Membership) -> HttpResponse:
     def act() -> None:
         link_slurm_users(member.user.username, form.cleaned_data["slurm_users"].split(), by=membership)
 
-    return _act(request, membership, "console/slurm_users.html", form, context, act)
+    return _dialog(request, membership, "console/slurm_users.html", form, context, act)
 
 
 @team_view(Action.LEAVE_TEAM)
 def leaving(request: HttpRequest, membership: Membership) -> HttpResponse:
     context = {"team": membership.team, "is_you": True, "why_not": why_not_leave(membership)}
-    return _act(
+    return _dialog(
         request, membership, "console/member_removal.html", None, context, lambda: leave(by=membership)
     )
 
@@ -129,40 +128,26 @@ def ownership(request: HttpRequest, membership: Membership) -> HttpResponse:
     def act() -> None:
         hand_over(form.cleaned_data["name"], by=membership)
 
-    return _act(request, membership, "console/ownership.html", form, context, act)
+    return _dialog(request, membership, "console/ownership.html", form, context, act)
 
 
-def _act(
+def _dialog(
     request: HttpRequest,
     membership: Membership,
     template: str,
-    form: Form | None,
+    form: ProblemForm | None,
     context: dict[str, object],
     act: Callable[[], None],
 ) -> HttpResponse:
-    """Show the dialog; on POST of a valid form do it and go back to the list, or say why it was refused."""
+    """Ends in the list of people, unless whoever acted is no longer one of them."""
     people = reverse("members", kwargs={"team": membership.team.slug})
-    context = {"back": people, **context}
-    if request.method != "POST":
-        return render_dialog(request, template, context)
-    if form is not None and not form.is_valid():
-        return render_dialog(request, template, context, status=422)
-    try:
+
+    def then() -> str:
         act()
-    except ConsoleError as error:
-        _place(error, form, context)
-        return render_dialog(request, template, context, status=error.status)
-    is_gone = standing_in(membership.team.slug, membership.user) is None
-    return close_dialog(request, reverse("home") if is_gone else people)
+        is_gone = standing_in(membership.team.slug, membership.user) is None
+        return reverse("home") if is_gone else people
 
-
-def _place(error: ConsoleError, form: Form | None, context: dict[str, object]) -> None:
-    """Problems of a field at the field, everything else above the form."""
-    if form is None or not isinstance(error, Rejected):
-        context["error"] = error
-        return
-    for problem in error.problems:
-        form.add_error(problem.path, f"{problem.message} {problem.hint}".strip())
+    return form_dialog(request, template, {"back": people, **context}, form, then)
 
 
 def _name(request: HttpRequest) -> str:

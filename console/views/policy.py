@@ -4,9 +4,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from console.access import team_view
-from console.errors import ConsoleError
+from console.dialog import form_dialog
 from console.models import Membership
-from console.page import close_dialog, render_dialog
 from console.policy import has_one, people_without, require_second_factor
 from console.roles import Action
 
@@ -22,11 +21,9 @@ def policy(request: HttpRequest, membership: Membership) -> HttpResponse:
         "without": [one.username for one in people_without(team)],
         "has_one": has_one(membership.user),
     }
-    if request.method != "POST":
-        return render_dialog(request, "console/policy.html", context)
-    try:
+
+    def act() -> str:
         require_second_factor(request.POST.get("required") == "1", by=membership)
-    except ConsoleError as error:
-        context["error"] = error
-        return render_dialog(request, "console/policy.html", context, status=error.status)
-    return close_dialog(request, people)
+        return people
+
+    return form_dialog(request, "console/policy.html", context, None, act)

@@ -11,16 +11,16 @@ from django.urls import reverse
 
 from console import events
 from console.access import team_view, why_not
-from console.errors import Rejected
+from console.dialog import ProblemForm, form_dialog
 from console.models import Membership
-from console.page import close_dialog, render_dialog, render_page
+from console.page import render_page
 from console.roles import Action
 from slurm.recordings import MOST_DAYS, Policy, policy_of, read, recordings_for, replay_for, set_policy
 
 ROWS = 100
 
 
-class PolicyForm(forms.Form):
+class PolicyForm(ProblemForm):
     record = forms.BooleanField(
         label="Record what terminals show",
         required=False,
@@ -52,17 +52,12 @@ def settings(request: HttpRequest, membership: Membership) -> HttpResponse:
     policy = policy_of(team)
     form = PolicyForm(request.POST or None, initial={"record": policy.record, "keep_days": policy.keep_days})
     back = reverse("recordings", kwargs={"team": team.slug})
-    if request.method == "POST" and form.is_valid():
-        try:
-            set_policy(team, Policy(**form.cleaned_data), by=membership)
-        except Rejected as error:
-            for problem in error.problems:
-                form.add_error(problem.path, problem.message)
-        else:
-            return close_dialog(request, back)
-    status = 422 if request.method == "POST" else 200
-    context: dict[str, object] = {"team": team, "form": form, "back": back}
-    return render_dialog(request, "slurm/recording_settings.html", context, status=status)
+
+    def act() -> str:
+        set_policy(team, Policy(**form.cleaned_data), by=membership)
+        return back
+
+    return form_dialog(request, "slurm/recording_settings.html", {"team": team, "back": back}, form, act)
 
 
 @team_view(Action.REPLAY_OWN)

@@ -14,8 +14,9 @@ from clusters.views.changes import change_url, number_of
 from clusters.views.confirm import confirm
 from clusters.views.frame import why_not
 from clusters.views.start import start_of
-from console.errors import Conflict, ConsoleError, Missing, Rejected
-from console.page import close_dialog, render_dialog, render_page
+from console.dialog import form_dialog
+from console.errors import Conflict, Missing
+from console.page import render_page
 from console.roles import Action
 from storage import mounts as acts
 from storage.forms import MountForm
@@ -59,30 +60,22 @@ def mount(request: HttpRequest, door: Door) -> HttpResponse:
     impact = impacts.preview(cluster, Edit(cluster.spec, after)) if wanted and not problems else None
     context = {
         **_about(door),
-        "form": form,
         "impact": impact,
         "is_dataset": bool(wanted and form.chosen_is_dataset),
         "start_at": request.POST.get("start_at", ""),
         "when": request.POST.get("when", ""),
     }
-    template = "storage/mount.html"
     if request.method != "POST":
         context["path_problem"] = next((one for one in problems if one.path.endswith("path")), None)
-        return render_dialog(request, template, context)
-    if not form.is_valid() or wanted is None:
-        return render_dialog(request, template, context, status=422)
-    try:
+
+    def act() -> str:
         if impact:
             promises.keep(request.POST.get("promise", ""), impact)
         base, start_at = form.cleaned_data["base"], start_of(request.POST)
-        change = acts.mount(door, wanted, base=base, start_at=start_at)
-    except Rejected as error:
-        form.show_problems(problem for problem in error.problems if problem.path != "start_at")
-        context["error"] = error if any(p.path == "start_at" for p in error.problems) else None
-        return render_dialog(request, template, context, status=error.status)
-    except ConsoleError as error:
-        return render_dialog(request, template, {**context, "error": error}, status=error.status)
-    return close_dialog(request, change_url(change))
+        assert wanted is not None, "a right form has a volume and a path"
+        return change_url(acts.mount(door, wanted, base=base, start_at=start_at))
+
+    return form_dialog(request, "storage/mount.html", context, form, act)
 
 
 @cluster_view(Action.CHANGE_CLUSTER)

@@ -7,12 +7,13 @@ from django.urls import reverse
 
 from clusters.models import Region
 from console.access import team_view, why_not
-from console.errors import ConsoleError, Problem, Rejected
+from console.dialog import ProblemForm, form_dialog
+from console.errors import Problem, Rejected
 from console.models import Membership
-from console.page import close_dialog, render_dialog, render_page
+from console.page import render_page
 from console.roles import Action
 from storage import volumes as acts
-from storage.forms import GrowForm, NameForm, ProblemForm, VolumeForm
+from storage.forms import GrowForm, NameForm, VolumeForm
 from storage.listing import Row, cost_of, rows_of, total
 from storage.models import Volume
 from storage.store import has_volumes
@@ -98,21 +99,15 @@ def _dialog(
     context: Mapping[str, object],
     act: Callable[[], object],
 ) -> HttpResponse:
-    """The form; on POST act and go back to the list, or show what is wrong above what was typed."""
-    back = reverse("volumes", kwargs={"team": membership.team.slug})
-    context = {**context, "form": form, "team": membership.team, "back": back}
-    if request.method != "POST":
-        return render_dialog(request, template, dict(context))
-    if not form.is_valid():
-        return render_dialog(request, template, dict(context), status=422)
-    try:
+    """Ends in the list of volumes."""
+    volumes = reverse("volumes", kwargs={"team": membership.team.slug})
+
+    def then() -> str:
         act()
-    except Rejected as error:
-        form.show_problems(error.problems)
-        return render_dialog(request, template, dict(context), status=error.status)
-    except ConsoleError as error:
-        return render_dialog(request, template, {**context, "error": error}, status=error.status)
-    return close_dialog(request, back)
+        return volumes
+
+    context = {**context, "team": membership.team, "back": volumes}
+    return form_dialog(request, template, context, form, then)
 
 
 def _regions() -> list[Region]:
