@@ -50,7 +50,7 @@ def make_cluster(team: Team | None = None, slug: str = "demo") -> Cluster:
 
 
 def make_member(username: str, role: Role, team: Team) -> User:
-    user = User.objects.create_user(username, password="a long enough password")
+    user = User.objects.create_user(username)
     Membership.objects.create(user=user, team=team, role=role)
     return user
 

@@ -63,8 +63,8 @@ def ca(monkeypatch: pytest.MonkeyPatch, sshd: Sshd) -> Ed25519PrivateKey:
 def team(transactional_db: None) -> Team:
     team = Team.objects.create(slug="research", name="Research")
     for name, role in {"ada": Role.OWNER, "mo": Role.MEMBER, "kim": Role.VIEWER}.items():
-        Membership.objects.create(team=team, user=User.objects.create_user(name, password="x"), role=role)
-    User.objects.create_user("dee", password="x")
+        Membership.objects.create(team=team, user=User.objects.create_user(name), role=role)
+    User.objects.create_user("dee")
     return team
 
 

@@ -79,7 +79,7 @@ def counts(client: Client) -> dict[str, int]:
 
 def test_health_page_counts_what_is_open_and_returns_to_zero(console: Console, page: Open) -> None:
     ops = Client()
-    ops.force_login(User.objects.create_user("ops", password="x", is_staff=True))
+    ops.force_login(User.objects.create_user("ops", is_staff=True))
     pages = [page("mo") for _ in range(3)]
     for each in pages:
         each.open()

@@ -133,7 +133,7 @@ def test_watcher_can_be_sent_away_and_leaving_ends_nothing(page: Open) -> None:
 def test_right_is_needed_and_losing_it_closes_the_view_alone(page: Open) -> None:
     mo, token = shared(page)
     assert "member" in str(page("kim").wait_for("refused")["sentence"])
-    lin = User.objects.create_user("lin", password="x")
+    lin = User.objects.create_user("lin")
     Membership.objects.create(team=Team.objects.get(), user=lin, role=Role.MEMBER)
     watcher = page("lin")
     watcher.open(share=token)
