@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from console.errors import Rejected
+from slurm.provisioners.sandbox import apply
 from slurm.provisioners.sandbox.__main__ import sample_files
 from slurm.provisioners.sandbox.apply import APPLYING, apply_files
 from slurm.provisioners.sandbox.cluster import SandboxCluster, SandboxNode
@@ -92,6 +93,19 @@ def test_a_number_that_the_controller_made_up_is_none_it_starts_with(
     number.write_text(given.replace("|", "|1"))
     apply_files(cluster, sample_files(cluster), quiet, restart=True)
     assert number.read_text() == given
+
+
+def test_a_controller_that_took_what_it_was_thought_to_refuse_has_its_old_file_again(
+    cluster: SandboxCluster, running_job: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when its parent is killed in the middle of a reconfigure: scontrol fails, and the child lives."""
+    good = sample_files(cluster)
+    apply_files(cluster, good, quiet)
+    reconfigure = apply._reconfigure
+    monkeypatch.setattr(apply, "_reconfigure", lambda cluster: reconfigure(cluster) and False)
+    with pytest.raises(Rejected):
+        apply_files(cluster, {"slurm.conf": good["slurm.conf"].replace("KillWait=5", "KillWait=9")}, quiet)
+    assert config(cluster, "KillWait") == "5 sec"
 
 
 def gpus_counted(cluster: SandboxCluster) -> int:
