@@ -57,6 +57,7 @@ from slurm.provisioners.sandbox.sight import (
     are_starting,
     drift_of,
     is_back,
+    last_words,
     machine_state_of,
     news_of,
     parts_of,
@@ -182,10 +183,8 @@ class Sandbox:
         state = keeping(self.home)
         late = [part for part in parts_of(self._daemons(spec), state) if part.state != "up"]
         if late:
-            words = f" It said: {late[0].detail}" if late[0].detail else ""
-            return Judgement(
-                Verdict.WAITING, f"Waiting for {', '.join(part.name for part in late[:6])}.{words}"
-            )
+            names = ", ".join(part.name for part in late[:6])
+            return Judgement(Verdict.WAITING, f"Waiting for {names}.{last_words(late[0])}")
         if unmounted := without_mounts(self._daemons_of(spec), state):
             return Judgement(
                 Verdict.WAITING, f"Waiting for {', '.join(unmounted[:6])} to start with the volumes."

@@ -45,6 +45,12 @@ def _part(name: str, daemon: DaemonState | None, kept: bool) -> Part:
     return Part(kind, shown, state, since, detail, daemon.restarts, init)
 
 
+def last_words(part: Part) -> str:
+    """What it said last and how it ended, for a log that has a sentence a step; empty for one that said nothing."""
+    lines = part.detail.splitlines()
+    return f" It said: {' '.join(lines[-2:])}" if lines else ""
+
+
 def with_job_scripts(parts: tuple[Part, ...], home: Path) -> tuple[Part, ...]:
     """The workers with the prolog and the epilog that their copy of the configuration names, and has."""
     copy = home / "conf/workers"

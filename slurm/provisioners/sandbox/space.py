@@ -113,12 +113,12 @@ def start_keeper(home: Path, *, prefix: bool) -> int:
     done = run_keeper_module("start", chosen, home, *options)
     if done.returncode:
         raise Unavailable(
-            f"The sandbox in {home} could not be entered: {done.stderr.strip()}",
-            f"Details are in {home}/keeper/keeper.log; the image `host` needs no namespaces.",
+            f"The sandbox {home.name} could not be entered: {done.stderr.strip()}",
+            "Details are in its keeper/keeper.log; the image `host` needs no namespaces.",
         )
     pid = keeper_pid(home)
     if pid is None:
-        raise Unavailable(f"The sandbox in {home} ended as it started.", f"See {home}/keeper/keeper.log.")
+        raise Unavailable(f"The sandbox {home.name} ended as it started.", "See its keeper/keeper.log.")
     return pid
 
 
@@ -167,7 +167,7 @@ def reload_keeper(home: Path) -> None:
     """Have daemons.json read again. Raises `Unavailable` when no keeper runs."""
     pid = keeper_pid(home)
     if pid is None:
-        raise Unavailable(f"The sandbox in {home} does not run.", "Start it first.")
+        raise Unavailable(f"The cluster {home.name} does not run.", "Its page says when it does again.")
     os.kill(pid, signal.SIGHUP)
 
 
@@ -178,7 +178,7 @@ def command_prefix(home: Path, user: str = "") -> list[str]:
     """
     pid = keeper_pid(home)
     if pid is None:
-        raise Unavailable(f"The cluster in {home} does not run.", "Start it, or look at its keeper.log.")
+        raise Unavailable(f"The cluster {home.name} does not run.", "Its page says when it does again.")
     if (home / "keeper/command-env.json").exists():
         env = json.loads((home / "keeper/command-env.json").read_text())
         return ["/usr/bin/env", *(f"{name}={value}" for name, value in env.items())]

@@ -59,7 +59,7 @@ def laggard(cluster: SandboxCluster) -> str:
     """The first daemon that is not up, in a sentence with its last words."""
     state = keeping(cluster.home)
     if state is None:
-        return f"its keeper has ended; see {cluster.home}/keeper/keeper.log"
+        return "its keeper has ended; see its keeper/keeper.log"
     late = next((daemon for daemon in state.daemons if daemon.state != "up"), None)
     return (
         f"{late.name} is {late.state}. {' '.join(late.last_lines[-3:])}" if late else "no daemon has reported"

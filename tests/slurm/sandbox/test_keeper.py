@@ -5,11 +5,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from clusters.observation import Part, PartState
+from console.errors import Unavailable
 from slurm.provisioners.sandbox.__main__ import sample_cluster, sample_files
 from slurm.provisioners.sandbox.cluster import SandboxCluster
 from slurm.provisioners.sandbox.daemon import specs_text
@@ -17,9 +20,12 @@ from slurm.provisioners.sandbox.daemons import specs_of
 from slurm.provisioners.sandbox.images import Tree
 from slurm.provisioners.sandbox.layout import lay_out
 from slurm.provisioners.sandbox.programs import PACKAGE_ROOT
+from slurm.provisioners.sandbox.sight import last_words
 from slurm.provisioners.sandbox.space import (
+    command_prefix,
     keeper_pid,
     keeping,
+    reload_keeper,
     run_inside,
     start_keeper,
     stop_keeper,
@@ -193,3 +199,21 @@ def _is_back(cluster: SandboxCluster, name: str, old: int | None) -> bool:
 def _cpu_ticks(pid: int | None) -> int:
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return int(fields[11]) + int(fields[12])
+
+
+@pytest.mark.parametrize("ask", [reload_keeper, command_prefix])
+def test_that_a_cluster_does_not_run_is_said_without_a_path_of_this_machine(
+    tmp_path: Path, ask: Callable[[Path], object]
+) -> None:
+    with pytest.raises(Unavailable) as refused:
+        ask(tmp_path / "c0ffee")
+    assert "c0ffee" in refused.value.message
+    assert str(tmp_path) not in refused.value.message + refused.value.hint
+
+
+def test_of_a_daemon_that_died_a_log_has_one_line() -> None:
+    told = Part(
+        "accounting", "mariadbd", PartState.DOWN, detail="Loaded 0 events\nready\n(ended by signal 9)"
+    )
+    assert last_words(told) == " It said: ready (ended by signal 9)"
+    assert last_words(Part("accounting", "mariadbd", PartState.DOWN)) == ""
