@@ -1,8 +1,9 @@
 """What every API view stands on: the declared action for each method, the open door, and pages of lists."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
+from django.db.models import Model, QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer, ValidationError
@@ -11,11 +12,12 @@ from rest_framework.views import APIView
 from clusters.access import Door, cluster_for
 from clusters.when import refusals
 from console.access import SIGNED_IN, STAFF, membership_for, require_staff
-from console.errors import Forbidden, Problem, Rejected
+from console.errors import Forbidden, Missing, Problem, Rejected
 from console.models import Membership, User
 from console.numbers import typed_number
 from console.roles import Action, Scope
 
+Row = TypeVar("Row", bound=Model)
 PAGE_SIZE = 100
 MOST_PER_PAGE = 1000
 
@@ -79,6 +81,14 @@ class ClusterView(ActionView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         self.door = cluster_for(request.user, kwargs["team"], kwargs["cluster"], self.action_of(request))
+
+
+def found_in(rows: QuerySet[Row], missing: Missing, **named: object) -> Row:
+    """The one row that is named so. Raises `missing`, which says in words what is not there."""
+    row = rows.filter(**named).first()
+    if row is None:
+        raise missing
+    return row
 
 
 class Rows(Protocol):

@@ -1,14 +1,14 @@
 """Changes and revisions: what was asked, how it went sentence by sentence, and the way back."""
 
-from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from clusters import answers, changes
+from clusters.access import Door
 from clusters.acts import Edit
-from clusters.api.base import ClusterView, checked, page_of
+from clusters.api.base import ClusterView, checked, found_in, page_of
 from clusters.api.previews import PromiseSerializer, StartSerializer, hold_to, when_of
 from clusters.api.serializers import (
     ChangeDetailSerializer,
@@ -16,8 +16,17 @@ from clusters.api.serializers import (
     FileDiffSerializer,
     RevisionSerializer,
 )
+from clusters.models import Change
 from clusters.renderings import changed_files
+from console.errors import Missing
 from console.roles import Action
+
+
+def change_for(door: Door, number: int) -> Change:
+    """Raises Missing."""
+    rows = door.cluster.changes.select_related("by", "base", "revision", "cluster")
+    missing = Missing(f"{door.cluster.slug} has no change {number}.", "The list of changes shows them all.")
+    return found_in(rows, missing, number=number)
 
 
 class Changes(ClusterView):
@@ -38,8 +47,7 @@ class ChangeDetail(ClusterView):
 
     @extend_schema(responses=ChangeDetailSerializer)
     def get(self, request: Request, team: str, cluster: str, number: int) -> Response:
-        rows = self.door.cluster.changes.select_related("by", "base", "revision")
-        return Response(ChangeDetailSerializer(get_object_or_404(rows, number=number)).data)
+        return Response(ChangeDetailSerializer(change_for(self.door, number)).data)
 
 
 class Cancel(ClusterView):
@@ -50,9 +58,7 @@ class Cancel(ClusterView):
 
     @extend_schema(request=None, responses={202: ChangeSerializer})
     def post(self, request: Request, team: str, cluster: str, number: int) -> Response:
-        found = get_object_or_404(
-            self.door.cluster.changes.select_related("by", "base", "revision"), number=number
-        )
+        found = change_for(self.door, number)
         self.door.require(answers.right_to_answer(found))
         change = answers.cancel(found, by=self.door.membership)
         return Response(ChangeSerializer(change).data, status=202)
@@ -67,8 +73,7 @@ class Force(ClusterView):
     @extend_schema(request=PromiseSerializer, responses={202: ChangeSerializer})
     def post(self, request: Request, team: str, cluster: str, number: int) -> Response:
         data = checked(PromiseSerializer(data=request.data))
-        rows = self.door.cluster.changes.select_related("by", "base", "revision", "cluster")
-        found = get_object_or_404(rows, number=number)
+        found = change_for(self.door, number)
         self.door.require(answers.right_to_answer(found))
         if act := answers.forced(found):
             hold_to(self.door.cluster, act, data["promise"])
@@ -83,8 +88,7 @@ class Confirm(ClusterView):
 
     @extend_schema(request=None, responses={202: ChangeSerializer})
     def post(self, request: Request, team: str, cluster: str, number: int) -> Response:
-        rows = self.door.cluster.changes.select_related("by", "base", "revision")
-        found = get_object_or_404(rows, number=number)
+        found = change_for(self.door, number)
         self.door.require(answers.right_to_answer(found))
         change = answers.confirm(found, by=self.door.membership)
         return Response(ChangeSerializer(change).data, status=202)
@@ -97,8 +101,7 @@ class ChangeObjects(ClusterView):
 
     @extend_schema(responses=FileDiffSerializer(many=True))
     def get(self, request: Request, team: str, cluster: str, number: int) -> Response:
-        rows = self.door.cluster.changes.select_related("base", "revision")
-        files = changed_files(get_object_or_404(rows, number=number))
+        files = changed_files(change_for(self.door, number))
         return Response(FileDiffSerializer(files, many=True).data)
 
 

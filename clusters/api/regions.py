@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from clusters.api.base import StaffView, page_of
+from clusters.api.base import StaffView, found_in, page_of
 from clusters.finding import State
 from clusters.models import Region
 from clusters.readiness import is_being_checked
 from clusters.regions import ask_for_check, kept_secrets
+from console.errors import Missing
 
 
 class RegionSerializer(serializers.ModelSerializer[Region]):
@@ -62,7 +62,7 @@ class RegionDetail(StaffView):
 
     @extend_schema(responses=RegionSerializer)
     def get(self, request: Request, region: str) -> Response:
-        return Response(RegionSerializer(get_object_or_404(Region, slug=region)).data)
+        return Response(RegionSerializer(_region(region)).data)
 
 
 class Readiness(StaffView):
@@ -70,10 +70,16 @@ class Readiness(StaffView):
 
     @extend_schema(responses=ReadinessSerializer)
     def get(self, request: Request, region: str) -> Response:
-        return Response(ReadinessSerializer(get_object_or_404(Region, slug=region)).data)
+        return Response(ReadinessSerializer(_region(region)).data)
 
     @extend_schema(request=None, responses={202: ReadinessSerializer})
     def post(self, request: Request, region: str) -> Response:
-        found = get_object_or_404(Region, slug=region)
+        found = _region(region)
         ask_for_check(found)
         return Response(ReadinessSerializer(found).data, status=202)
+
+
+def _region(slug: str) -> Region:
+    """Raises Missing."""
+    missing = Missing(f"There is no region {slug[:40]}.", "The list of regions shows them all.")
+    return found_in(Region.objects.all(), missing, slug=slug)

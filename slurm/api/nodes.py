@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from clusters.api.base import ClusterView, checked, page_of
+from clusters.api.base import ClusterView, checked, found_in, page_of
 from clusters.api.serializers import NodeSerializer
+from console.errors import Missing
 from console.roles import Action
 from slurm import operations
 
@@ -41,7 +41,8 @@ class NodeDetail(ClusterView):
 
     @extend_schema(responses=NodeSerializer)
     def get(self, request: Request, team: str, cluster: str, name: str) -> Response:
-        return Response(NodeSerializer(get_object_or_404(self.door.cluster.nodes, name=name)).data)
+        missing = Missing(f"{cluster} has no node {name[:60]}.", "The list of nodes shows them all.")
+        return Response(NodeSerializer(found_in(self.door.cluster.nodes.all(), missing, name=name)).data)
 
 
 class Drain(ClusterView):

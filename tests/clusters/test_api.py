@@ -192,3 +192,20 @@ def test_a_live_edit_is_cancelled_once(ada: Script, cast: Cast) -> None:
     again = ada.post(f"{CLUSTERS}/tiny/changes/1/cancel")
     assert (again.status_code, again["Content-Type"]) == (409, PROBLEM)
     assert ada.post(f"{CLUSTERS}/tiny/changes/2/cancel").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("teams/research/clusters/tiny/changes/99", "tiny has no change 99."),
+        ("teams/research/clusters/tiny/changes/99/objects", "tiny has no change 99."),
+        ("teams/research/clusters/tiny/nodes/ghost", "tiny has no node ghost."),
+        ("regions/nowhere", "There is no region nowhere."),
+    ],
+)
+def test_what_is_not_there_is_said_in_words(ada: Script, cast: Cast, path: str, says: str) -> None:
+    tiny_cluster(cast.team)
+    User.objects.filter(username="ada").update(is_staff=True, is_superuser=True)
+    answer = ada.get(f"/api/v1/{path}")
+    assert (answer.status_code, answer.json()["title"]) == (404, "missing")
+    assert answer.json()["detail"] == says
