@@ -23,7 +23,6 @@ from slurm.client import Slurm
 from slurm.executors.local import LocalExecutor
 from slurm.homes import homes_by
 from slurm.observe import observe_slurm
-from slurm.provisioners.sandbox.apart import way_of
 from slurm.provisioners.sandbox.apply import apply_files, good_files
 from slurm.provisioners.sandbox.cluster import SandboxCluster
 from slurm.provisioners.sandbox.daemon import Spec as Daemon
@@ -105,8 +104,8 @@ class Sandbox:
 
     def check(self, spec: ClusterSpec, *, shadow: bool = True) -> tuple[Problem, ...]:
         problems = check_conf(spec.slurm_conf, version=spec.slurm_version, node_names=spec.node_names)
-        problems = (*problems, *links_in_the_way(self.home, spec.mounts), *self._image_problems(spec))
-        problems = (*problems, *name_problems(spec.logins, way_of(self.home)))
+        problems = (*problems, *links_in_the_way(self.home, spec.mounts), *name_problems(spec.logins))
+        problems = (*problems, *self._image_problems(spec))
         if not shadow or any(problem.blocking for problem in problems):
             return problems
         tree = cached_tree(image_of(spec))

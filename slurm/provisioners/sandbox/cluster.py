@@ -107,8 +107,14 @@ class SandboxCluster:
         return os.uname().nodename if self.tree.image.prefix else f"{self.name}-controller"
 
     def daemon_user(self, name: str) -> str:
-        """The user a system daemon runs as: its own where root can give it one, else ours."""
-        return name if self._has_daemon_users else self.login_user
+        """The user a system daemon runs as: its own where root can give it one, else ours. By ranges that is another
+        name of root inside, so that files which name it stay good when ranges come or go."""
+        return name if self._has_daemon_users else user_name()
+
+    @property
+    def database_user(self) -> str:
+        """As whom slurmdbd comes to MariaDB, which looks up its number."""
+        return "slurm" if self._has_daemon_users else self.login_user
 
     def owner(self, name: str) -> tuple[int, int]:
         """(uid, gid) of a daemon's files, inside."""

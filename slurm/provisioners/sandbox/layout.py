@@ -203,7 +203,7 @@ def slurmdbd_conf(cluster: SandboxCluster) -> str:
         f"PidFile={places.run}/slurm/slurmdbd.pid",
         "StorageType=accounting_storage/mysql",
         "StorageHost=localhost",
-        f"StorageUser={cluster.daemon_user('slurm')}",
+        f"StorageUser={cluster.database_user}",
         "StorageLoc=slurm_acct_db",
         *([f"PluginDir={plugin_directory(cluster)}"] if cluster.tree.image.prefix else []),
     ]
@@ -212,8 +212,7 @@ def slurmdbd_conf(cluster: SandboxCluster) -> str:
 
 def database_sql(cluster: SandboxCluster) -> str:
     """Run by mariadbd at every start (--init-file: one statement a line)."""
-    user = cluster.daemon_user("slurm")
-    account = f"`{user}`@localhost"
+    account = f"`{cluster.database_user}`@localhost"
     return (
         "CREATE DATABASE IF NOT EXISTS slurm_acct_db;\n"
         f"CREATE USER IF NOT EXISTS {account} IDENTIFIED VIA unix_socket;\n"

@@ -40,12 +40,12 @@ def as_user(cluster: SandboxCluster, name: str) -> list[str]:
     return become if cluster.way.has_root else []
 
 
-def name_problems(logins: Logins, way: Way) -> tuple[Problem, ...]:
-    """A name that the console's own user has inside."""
+def name_problems(logins: Logins) -> tuple[Problem, ...]:
+    """A name that the console's own user has."""
     return tuple(
         Problem(f"logins.users[{index}].name", f"{user.name} is the user that the console runs as.")
         for index, user in enumerate(logins.users)
-        if logins.on and way is not Way.RANGES and user.name == user_name()
+        if logins.on and user.name == user_name()
     )
 
 
@@ -65,6 +65,9 @@ def sudoers(cluster: SandboxCluster) -> str:
 def _passwd(cluster: SandboxCluster) -> list[str]:
     name, (uid, gid) = cluster.login_user, cluster.own
     lines = [f"{name}:x:{uid}:{gid}:{name}:{cluster.login_home}:{SHELL}"]
+    if cluster.way is Way.RANGES:
+        # The name that slurm.conf has for its daemons. Nobody signs in by it.
+        lines.append(f"{user_name()}:x:{uid}:{gid}:{name}:{cluster.login_home}:/usr/sbin/nologin")
     lines += [
         f"{other}:x:{number}:{number}:{other}:/nonexistent:/usr/sbin/nologin"
         for other, number in _system(uid).items()

@@ -11,33 +11,20 @@ from pathlib import Path
 import asyncssh
 import pytest
 
-from clusters.spec import Leaver, LoginGroup, Logins, LoginUser
+from clusters.spec import Leaver, Logins, LoginUser
 from console.errors import Rejected
-from slurm.provisioners.sandbox.__main__ import sample_files
 from slurm.provisioners.sandbox.apart import Way, lack, way
-from slurm.provisioners.sandbox.apply import apply_files
 from slurm.provisioners.sandbox.cluster import SandboxCluster, SandboxMount
 from slurm.provisioners.sandbox.homes import make_homes, on_login, put_away, unsettled
 from slurm.provisioners.sandbox.people import as_user
-from slurm.provisioners.sandbox.sessions import end_strays, knows_people, strays
-from slurm.provisioners.sandbox.space import keeping, run_inside, wait_until
+from slurm.provisioners.sandbox.sessions import end_strays, strays
+from slurm.provisioners.sandbox.space import run_inside
 from slurm.provisioners.sandbox.within import give_homes
 from tests.slurm.sandbox.conftest import slurm
+from tests.slurm.sandbox.logins import LAB, LIN, MO, connect, give, inside, said, with_keys
 
 pytestmark = pytest.mark.skipif(not way().has_root, reason=f"everybody is one user here: {lack()}")
 VOLUME = "v0000000000aa"
-KEYS = [asyncssh.generate_private_key("ssh-ed25519") for _ in range(50)]
-MO, LIN = LoginUser("mo", 20000, sudo=True), LoginUser("lin", 20001, ("lab",))
-LAB = LoginGroup("lab", 20002)
-
-
-def line(number: int) -> str:
-    return KEYS[number].export_public_key().decode().strip()
-
-
-def with_keys(*users: LoginUser) -> tuple[LoginUser, ...]:
-    """Each with the key of their number."""
-    return tuple(replace(user, keys=(line(user.uid % 50),)) for user in users)
 
 
 @pytest.fixture(scope="module")
@@ -47,40 +34,6 @@ def people(cluster: SandboxCluster) -> Iterator[SandboxCluster]:
     give(made)
     yield made
     give(cluster)
-
-
-def give(cluster: SandboxCluster) -> None:
-    apply_files(cluster, sample_files(cluster), lambda text: None)
-    assert wait_until(lambda: knows_people(cluster), 10, 0.02)
-    assert wait_until(lambda: (state := keeping(cluster.home)) is not None and state.is_settled, 30)
-
-
-def connect(cluster: SandboxCluster, name: str, key: int) -> "asyncssh.connect":
-    host_key = (cluster.home / "ssh/host_ed25519.pub").read_text()
-    return asyncssh.connect(
-        "127.0.0.1",
-        cluster.ports.sshd,
-        username=name,
-        client_keys=[KEYS[key]],
-        known_hosts=asyncssh.import_known_hosts(f"[127.0.0.1]:{cluster.ports.sshd} {host_key}"),
-        config=None,
-        agent_path=None,
-    )
-
-
-def said(cluster: SandboxCluster, name: str, key: int, command: str) -> str:
-    """What a command prints for this user with this key. Raises PermissionDenied."""
-
-    async def talk() -> str:
-        async with connect(cluster, name, key) as connection:
-            return str((await connection.run(command)).stdout).strip()
-
-    return asyncio.run(talk())
-
-
-def inside(cluster: SandboxCluster, *argv: str) -> str:
-    done = run_inside(cluster.home, [*on_login(cluster), *argv])
-    return (done.stdout + done.stderr).strip()
 
 
 def test_each_signs_in_as_themselves_with_their_own_key_alone(people: SandboxCluster) -> None:
