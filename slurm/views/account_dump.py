@@ -22,7 +22,9 @@ MOST_SHOWN = 200
 class RestoreForm(forms.Form):
     """A file, or after the look at it, its text."""
 
-    file = forms.FileField(label="File", required=False, help_text="As the download above makes it")
+    file = forms.FileField(
+        label="File", required=False, help_text="A text file, as the download of Dump makes it"
+    )
     text = forms.CharField(required=False, widget=forms.HiddenInput, max_length=MOST_BYTES, strip=False)
 
 

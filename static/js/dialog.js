@@ -1,7 +1,7 @@
 // <dialog id="dialog">: whatever htmx puts into it opens it. A link keeps its href, so that the dialog is a page too:
 //   <a href="/x/drain/" hx-get="/x/drain/" hx-target="#dialog">
-// Forms inside post back into the dialog. [data-close] closes, Escape closes, focus returns to what opened it, or to the
-// menu that holds that.
+// Forms inside post back into the dialog. [data-close] closes, Escape closes, focus returns to what opened it, to the
+// same link where the page was drawn anew meanwhile, or to the menu that holds it.
 // What takes the focus: a mistake, what the form itself asks for, else the first control.
 const FIRST = [".field.bad :is(input, select, textarea)", "[autofocus]", ".dlg-body :is(input:not([type=hidden]), select, textarea, button, a)"];
 const dialog = () => document.getElementById("dialog");
@@ -17,13 +17,18 @@ function stayInside(box) {
   htmx.process(box);
 }
 
+function sameLink(gone) {
+  const address = gone?.getAttribute("hx-get");
+  return address ? document.querySelector(`[hx-get="${CSS.escape(address)}"]`) : null;
+}
+
 function show(box) {
   const title = box.querySelector("h1");
   if (title) box.setAttribute("aria-label", title.textContent.trim());
   if (!box.open) box.showModal();
   const shown = (which) => [...box.querySelectorAll(which)].find((one) => !one.closest("[hidden], details:not([open])"));
   const first = FIRST.map(shown).find(Boolean);
-  first?.focus();
+  first?.focus({ preventScroll: Boolean(first.closest(".acts")) }); // a dialog begins at its top
 }
 
 export function openDialog(template) {
@@ -57,6 +62,7 @@ document.addEventListener("click", (event) => {
 document.addEventListener("close", (event) => {
   if (event.target !== dialog()) return;
   event.target.replaceChildren();
-  const menu = opener?.closest("details.qd-menu:not([open])");
-  (menu?.querySelector("summary") ?? opener)?.focus();
+  const link = opener?.isConnected ? opener : sameLink(opener);
+  const menu = link?.closest("details.qd-menu:not([open])");
+  (menu?.querySelector("summary") ?? link)?.focus();
 }, true);

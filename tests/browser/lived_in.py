@@ -3,11 +3,17 @@ empty, a change that asks again, and what a person keeps in their profile.
 """
 
 from dataclasses import replace
+from datetime import timedelta
+
+from allauth.mfa.models import Authenticator
+from django.utils import timezone
 
 from clusters import personal_keys
 from clusters.identities import identify
-from clusters.models import Change, Cluster, Node
+from clusters.models import Change, Cluster, Grant, Node
 from clusters.spec import CPU_GROUP, ClusterSpec, LifeScripts, Logins, LoginUser, to_json
+from console import factors
+from console.models import Invitation, Membership
 from console.tokens import make_token
 from tests.clusters.keys import ED25519
 from tests.seed import Seed
@@ -55,10 +61,34 @@ def ask_again(cluster: Cluster) -> Change:
     )
 
 
+def wait_for_jobs(change: Change) -> None:
+    """A change under way that rests because of a job, and can be told not to."""
+    rests = {"status": "applying", "time_left": timedelta(60), "waits_for": "Waits for 1 job on slinky-0."}
+    Change.objects.filter(pk=change.pk).update(**rests)
+
+
 def keep_keys_and_tokens(made: Seed) -> None:
     ada = made.users["ada"]
     personal_keys.add(ada, ED25519)
     make_token(ada, "nightly training")
+
+
+def keep_factors(made: Seed) -> None:
+    """Ada has a passkey and recovery codes; no authenticator app yet."""
+    ada = made.users["ada"]
+    key = {"name": "work laptop", "credential": {"id": "none"}}
+    Authenticator.objects.create(user=ada, type=factors.PASSKEY, data=key)
+    factors.first_codes(ada)
+
+
+def trust_people(made: Seed) -> None:
+    """Mo has a role on the busy cluster alone, and an invitation into the team is open."""
+    mo = Membership.objects.get(team=made.team, user=made.users["mo"])
+    Grant.objects.create(cluster=made.cluster, membership=mo, role="operator", by=made.users["ada"])
+    ends = timezone.now() + timedelta(days=1)
+    Invitation.objects.create(
+        team=made.team, by=made.users["ada"], role="member", digest="0" * 64, expires_at=ends
+    )
 
 
 def respec(cluster: Cluster, spec: ClusterSpec) -> None:

@@ -89,6 +89,25 @@ def test_a_file_is_read_in_after_a_look_at_what_it_would_do(look: Look, hands: R
     assert hands.told == [["sacctmgr", "-i", "load", "file=/dev/stdin"]]
 
 
+def test_what_was_typed_outlives_a_silence(browser: Browser, console: Console, hands: Recorded) -> None:
+    """Of the controller, between a form and its preview. Not by `look`: browsers complain of a 503."""
+    context = browser.new_context()
+    context.add_cookies([{"name": "sessionid", "value": session_of(console, "ada"), "url": console.url}])
+    page = context.new_page()
+    page.goto(f"{console.url}{BASE}accounts/")
+    page.get_by_role("link", name="Add account").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("bio")
+    hands.silent = True
+    dialog.get_by_role("button", name="Preview").click()
+    expect(dialog.get_by_role("heading")).to_have_text("The accounts cannot be read now")
+    expect(dialog.get_by_role("button", name="Try again")).to_be_focused()
+    hands.silent = False
+    page.keyboard.press("Enter")
+    expect(dialog.locator(".acc-commands code")).to_contain_text("add account bio")
+    context.close()
+
+
 def test_ones_own_page_draws_a_priority_and_fetches_the_last_days(
     console: Console, look: Look, hands: Recorded
 ) -> None:
