@@ -234,6 +234,7 @@ def test_workers_restart_some_at_a_time_and_the_wait_for_their_jobs_is_given_up(
     expect(dialog.get_by_role("radio", name=re.compile("^When their jobs have ended"))).to_be_checked()
     dialog.get_by_label("How many at a time").fill("2")
     expect(dialog).to_contain_text("in this order, 2 at a time")
+    expect(dialog.get_by_label("How many at a time")).to_be_focused()
     dialog.get_by_role("button", name="Restart workers, 2 at a time", exact=True).click()
     page.wait_for_url(f"**{CLUSTER}changes/4/")
     change = Change.objects.get(cluster=console.made.cluster, number=4)
