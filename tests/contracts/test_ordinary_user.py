@@ -3,7 +3,6 @@ setpriv, with a cache of packages and trees of its own. Without ranges of number
 with them, given in a mount namespace of the command, login users are themselves."""
 
 import os
-import stat
 import subprocess
 import sys
 import tempfile
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.own_services import OURS, SETTINGS
-from tests.slurm.sandbox.ordinary import CACHE, NOBODY, become_nobody, own_cache
+from tests.slurm.sandbox.ordinary import CACHE, NOBODY, become_nobody, own_cache, show_python
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 FILES = ("tests/contracts/test_provisioner.py", "tests/contracts/test_setbacks.py")
@@ -28,11 +27,6 @@ LOGIN_USERS = ("tests/slurm/sandbox/test_ranges.py", "tests/contracts/test_login
 ALL_LOGIN_USERS = (*LOGIN_USERS, "tests/slurm/sandbox/test_login_users.py", *FILES)
 # For nobody: as many as Debian's adduser gives.
 RANGES = f"{NOBODY}:2000000000:65536\n"
-# Python's own files, shown at their place with nothing else in the directory that is closed to others.
-SHOW = """
-mount --bind "$1" "$2" && mount -t tmpfs -o mode=755 tmpfs "$3" && mkdir -p "$1" && mount --bind "$2" "$1" &&
-shift 3 && exec "$@"
-"""
 # Who has ranges of numbers, whoever has them on this machine.
 GIVE = """
 touch /etc/subuid /etc/subgid && mount --bind "$1" /etc/subuid && mount --bind "$1" /etc/subgid && shift && exec "$@"
@@ -48,7 +42,7 @@ class Ordinary:
 
     def run(self, *words: str, limit_s: float) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
-            [*self._apart(), *self._show_python(), *become_nobody(), sys.executable, *words],
+            [*self._apart(), *show_python(self.home), *become_nobody(), sys.executable, *words],
             cwd=REPOSITORY,
             env=self._environment(),
             capture_output=True,
@@ -62,16 +56,6 @@ class Ordinary:
         place = self.home / "ranges"
         place.write_text(self.ranges)
         return ["unshare", "--mount", "--propagation", "private", "sh", "-c", GIVE, "sh", str(place)]
-
-    def _show_python(self) -> list[str]:
-        """The words before a command that needs Python from root's own home, in that mount namespace."""
-        above = reversed(Path(sys.base_prefix).parents)
-        closed = next((str(path) for path in above if not path.stat().st_mode & stat.S_IXOTH), "")
-        if not closed:
-            return []
-        place = self.home / "python"
-        place.mkdir(exist_ok=True)
-        return ["sh", "-c", SHOW, "sh", sys.base_prefix, str(place), closed]
 
     def cannot(self) -> str:
         """Why there is no such sandbox here; empty when there is."""

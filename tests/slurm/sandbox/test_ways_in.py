@@ -1,14 +1,14 @@
 """The other ways to run a sandbox: as an ordinary user, and where the kernel refuses namespaces.
 
-As root, the ordinary user is played by `nobody` under setpriv, with a copy of the package that it can read.
+As root, the ordinary user is played by `nobody` under setpriv.
 """
 
 import asyncio
 import json
 import os
-import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +17,7 @@ import asyncssh
 import pytest
 
 from slurm.provisioners.sandbox.__main__ import sample_cluster, sample_files
+from slurm.provisioners.sandbox.apart import Way, way
 from slurm.provisioners.sandbox.apply import apply_files
 from slurm.provisioners.sandbox.images import HOST_PREFIX
 from slurm.provisioners.sandbox.shadow import shadow_check
@@ -31,10 +32,9 @@ from tests.slurm.sandbox.conftest import (
     until_idle,
     until_running,
 )
-from tests.slurm.sandbox.ordinary import CACHE, NOBODY, become_nobody, own_cache
+from tests.slurm.sandbox.ordinary import CACHE, NOBODY, become_nobody, own_cache, show_python
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-PARTS = ("console/__init__.py", "console/errors.py", "slurm/__init__.py", "slurm/provisioners")
 
 
 class OrdinaryUser:
@@ -42,12 +42,6 @@ class OrdinaryUser:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        self.code = home / "code"
-        for part in PARTS:
-            target = self.code / part
-            target.parent.mkdir(parents=True, exist_ok=True)
-            source = REPOSITORY / part
-            (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
         self.key = asyncssh.generate_private_key("ssh-ed25519")
         (home / ".ssh").mkdir()
         self.key.write_public_key(home / ".ssh/id_ed25519.pub")
@@ -55,18 +49,23 @@ class OrdinaryUser:
         if os.getuid() == 0:
             for path in (self.home, self.home / ".ssh"):
                 os.chown(path, NOBODY, NOBODY)
-        self.python = next(filter(self._can_run, ("python3", "/usr/bin/python3")), "")
 
     @property
     def uid(self) -> int:
         return NOBODY if os.getuid() == 0 else os.getuid()
 
+    @property
+    def uid_inside(self) -> str:
+        """By ranges of numbers the user is root inside. Nobody has none."""
+        return "0" if way() is Way.RANGES else str(self.uid)
+
     def run(self, *words: str, limit_s: float = 110) -> "subprocess.CompletedProcess[str]":
-        command = [*become_nobody(), self.python, "-m", "slurm.provisioners.sandbox", *words]
+        enter = [*show_python(self.home), *become_nobody()]
+        command = [*enter, sys.executable, "-m", "slurm.provisioners.sandbox", *words]
         env = {"PATH": os.environ["PATH"], "HOME": str(self.home), "XDG_CACHE_HOME": str(CACHE)}
         env["PYTHONDONTWRITEBYTECODE"] = "1"
         return subprocess.run(
-            command, cwd=self.code, env=env, capture_output=True, text=True, timeout=limit_s, check=False
+            command, cwd=REPOSITORY, env=env, capture_output=True, text=True, timeout=limit_s, check=False
         )
 
     def inside(self, home: Path, *argv: str) -> str:
@@ -74,12 +73,10 @@ class OrdinaryUser:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout.strip()
 
-    def _can_run(self, python: str) -> bool:
-        self.python = python
-        try:
-            return self.run("--help", limit_s=20).returncode == 0
-        except PermissionError:
-            return False
+    def cannot(self) -> str:
+        """What this Python says to somebody who is not root; empty when it runs."""
+        done = self.run("--help", limit_s=20)
+        return done.stderr.strip()[-200:] if done.returncode else ""
 
 
 @pytest.fixture(scope="module")
@@ -87,8 +84,8 @@ def ordinary() -> Iterator[OrdinaryUser]:
     """Not below pytest's own directory, which root alone may enter."""
     with tempfile.TemporaryDirectory(prefix="quarterdeck-ordinary-") as home:
         user = OrdinaryUser(Path(home))
-        if not user.python:
-            pytest.skip("there is no Python here that a user other than root may run")
+        if why := user.cannot():
+            pytest.skip(f"a user other than root cannot run the console: {why}")
         yield user
 
 
@@ -116,11 +113,12 @@ def test_an_ordinary_user_has_a_cluster_in_a_root_of_its_own(ordinary: OrdinaryU
     look = "cat /shared/x; ls $(eval echo ~$(id -un)) /tmp /run/volumes 2>&1 || true"
     other = ordinary.inside(place, *on, "slinky-2", "bash", "-c", look)
     assert other.startswith("here") and "own" not in other
-    assert ordinary.inside(place, "id", "-u") == str(ordinary.uid)
+    assert ordinary.inside(place, "id", "-u") == ordinary.uid_inside
     assert ordinary.inside(place, "sh", "-c", "eval cd ~$(id -un) && pwd").startswith("/home/")
     assert "trixie" in ordinary.inside(place, "cat", "/etc/os-release")
     assert asyncio.run(_sign_in(ordinary, place)) == (f"{place.name}-login", "40 100")
-    assert "CapEff:\t0000000000000000" in ordinary.inside(place, "cat", "/proc/self/status")
+    powers = "CapEff:\t0000000000000000" in ordinary.inside(place, "cat", "/proc/self/status")
+    assert powers == (ordinary.uid_inside != "0")
     keeper = int(json.loads((place / "keeper/pid.json").read_text())["pid"])
     os.kill(keeper, signal.SIGKILL)
     assert wait_until(lambda: not _holds(place), 5)
