@@ -12,13 +12,12 @@ from django.utils import timezone
 from clusters.acts import Act, Edit, Reboot
 from clusters.impact import to_json
 from clusters.impacts import act_of, promise
-from clusters.machine import CANCELLABLE, STOPPABLE, ChangeStatus, Kind
+from clusters.machine import CANCELLABLE, STOPPABLE, ChangeStatus
 from clusters.models import Change
-from clusters.opening import authorise, tell
+from clusters.opening import authorise, right_to_answer, tell
 from clusters.schedule import withdraw
 from console.errors import Conflict
 from console.models import Membership
-from console.roles import Action
 
 UNBEGUN = (ChangeStatus.SCHEDULED, ChangeStatus.ASKING)
 # Where a change may rest because of jobs.
@@ -89,16 +88,11 @@ def force(change: Change, *, by: Membership) -> Change:
 def forced(change: Change) -> Act | None:
     """What is left of a change that waits for jobs, with their end; None for one that does not."""
     act = act_of(change)
-    if not change.rests or change.status not in WAITS or change.force:
+    if not change.can_be_forced:
         return None
     if isinstance(act, Reboot):
         return replace(act, when_idle=False)
     return replace(act, force=True) if isinstance(act, Edit) else None
-
-
-def right_to_answer(change: Change) -> Action:
-    """Whoever may order a restart may stop it, or say yes to it; everything else is for who may change the cluster."""
-    return Action.RESTART_CLUSTER if change.kind == Kind.RESTART else Action.CHANGE_CLUSTER
 
 
 def _why_not_cancelled(change: Change) -> str:

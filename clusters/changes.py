@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from clusters import rolling
 from clusters.acts import Delete, Edit, Reapply, Terminate
+from clusters.along import take_along
 from clusters.conflicts import StaleBase
 from clusters.diff import diff, sentence
 from clusters.impacts import promise
@@ -50,39 +51,46 @@ def propose(
 ) -> Change:
     """Ask for `new_spec`. `base` is the number of the revision the person looked at; `force` ends jobs that the
     platform would otherwise wait for; `start_at` is when it is to begin; `resumes` are drained nodes that
-    take jobs again once it holds, by the reason that they have now.
+    take jobs again once it holds, by the reason that they have now. What is about who signs in alone is taken along by
+    a change that waits (`clusters.along`): the answer is that one.
 
     Raises Forbidden, Conflict (not now), StaleBase, Busy, or Rejected with every problem found.
     """
     authorise(cluster, by, Action.CHANGE_CLUSTER)
     with transaction.atomic():
         cluster = locked_for(cluster, Step.CHANGE)
+        before, words = _compared(cluster, new_spec, base)
+        if start_at is None and (taken := take_along(cluster, new_spec, by=by)):
+            return taken
         make_room(cluster, kind, by, start_at)
-        current = cluster.revision
-        if current is None:
-            raise Conflict(f"{cluster.slug} has no revision to change yet.", "Wait until it is Running.")
-        if base != current.number:
-            raise _stale(cluster, base, current, new_spec)
-        before = current.parsed
-        refuse(cluster.team, cluster.region, new_spec, before=before)
-        changes = diff(before, new_spec)
-        if not changes:
-            raise Rejected("This changes nothing: the cluster is already so.")
-        revision = revise(cluster, new_spec, by.user)
         impact = promise(cluster, Edit(before, new_spec, force))
         start_at = settled(cluster, kind, by, start_at, impact)
-        words = summary or sentence(changes)
         return open_change(
             cluster,
             kind,
             by,
-            words,
-            revision=revision,
+            summary or words,
+            revision=revise(cluster, new_spec, by.user),
             force=force,
             impact=impact,
             start_at=start_at,
             resumes=resumes,
         )
+
+
+def _compared(cluster: Cluster, new_spec: ClusterSpec, base: int | None) -> tuple[ClusterSpec, str]:
+    """What is current, and what `new_spec` changes of it in words. Raises Conflict, Rejected or StaleBase."""
+    current = cluster.revision
+    if current is None:
+        raise Conflict(f"{cluster.slug} has no revision to change yet.", "Wait until it is Running.")
+    before = current.parsed
+    refuse(cluster.team, cluster.region, new_spec, before=before)
+    if base != current.number:
+        raise _stale(cluster, base, current, new_spec)
+    changes = diff(before, new_spec)
+    if not changes:
+        raise Rejected("This changes nothing: the cluster is already so.")
+    return before, sentence(changes)
 
 
 def create_cluster(team: Team, region: Region, spec: ClusterSpec, *, by: Membership) -> Cluster:

@@ -9,11 +9,13 @@ from dataclasses import asdict
 from datetime import timedelta
 
 from django.conf import settings
+from django.db import transaction
 
 from clusters import rolling
 from clusters.impact import from_json, growth
 from clusters.impacts import act_of, promise
 from clusters.leases import Clock, Lease
+from clusters.locks import locked
 from clusters.machine import ChangeStatus, Effect, Kind, Outcome
 from clusters.models import Change, Revision
 from clusters.observation import Judgement, Verdict
@@ -118,7 +120,10 @@ def check(work: Work) -> Outcome:
 
 def hear(work: Work) -> Outcome:
     """Whether somebody has said yes to what the change costs by now."""
-    work.why = work.why or work.change.waits_for
+    question = work.why or work.change.waits_for
+    if _brought_along(work) is Outcome.REFUSED:
+        work.say(f"Who signs in is not as it was asked for. {work.why}", "bad")
+    work.why = question
     return Outcome.CONFIRMED if work.lease.is_confirmed() else Outcome.PATIENT
 
 
@@ -162,6 +167,8 @@ def weigh(work: Work) -> Outcome:
 
 def roll(work: Work) -> Outcome:
     """One look at a restart: note who is back, and tell the next ones."""
+    if outcome := _brought_along(work):
+        return outcome
     course = rolling.from_json(work.change.course)
     if course.when_idle and work.lease.is_forced():
         course = rolling.hurried(course)
@@ -250,10 +257,34 @@ def _written(work: Work, spec: ClusterSpec, *, force: bool = False) -> Outcome:
     try:
         work.provisioner.apply(spec, work.say, force=force)
     except Unavailable as error:
+        if work.change.takes_along and work.change.rests:
+            work.why = error.message
+            return Outcome.PATIENT  # as in `_judged`
         return work.unsure(error)
     except ConsoleError as error:
         return work.refused(error)
+    if work.change.takes_along:
+        _people_are_current(work)
     return Outcome.APPLIED
+
+
+def _brought_along(work: Work) -> Outcome | None:
+    """Of a change that writes nothing of its own: who signs in by now is written first. An outcome where it is not."""
+    if not work.change.takes_along:
+        return None
+    outcome = _written(work, work.base.parsed)
+    return None if outcome is Outcome.APPLIED else outcome
+
+
+def _people_are_current(work: Work) -> None:
+    """In the order in which `clusters.along` locks the two rows."""
+    with transaction.atomic():
+        cluster = locked(work.change.cluster_id)
+        work.lease.write(takes_along=False)
+        cluster.revision = work.base
+        cluster.save(update_fields=["revision"])
+    work.change.cluster.revision = work.base
+    work.say("Who signs in is as it was asked for meanwhile.")
 
 
 def _judged(work: Work, spec: ClusterSpec) -> Outcome:

@@ -22,7 +22,7 @@ from clusters.spec import ClusterSpec
 from clusters.tasks import apply_change
 from clusters.when import WHEN_IDLE, When, time_of
 from console import events
-from console.errors import Conflict, Problem, Rejected
+from console.errors import Conflict, ConsoleError, Problem, Rejected
 from console.models import Membership, User
 from console.roles import Action
 
@@ -78,13 +78,27 @@ def _give_way(cluster: Cluster, kind: Kind, by: Membership) -> None:
         return
     is_unbegun = live.status == ChangeStatus.ASKING and kind is Kind.TERMINATE
     if not (is_unbegun or gives_way(Kind(live.kind), kind)):
-        raise Busy(live)
+        raise held_up(live, by)
     why = f"Given up: {by.user.username} asked to {'try again' if kind is Kind.CREATE else kind.value}."
     status = ChangeStatus.STOPPED if is_unbegun else ChangeStatus.FAILED
     live.status, live.why, live.ended_at = status, why, timezone.now()
     live.save(update_fields=["status", "why", "ended_at"])
     live.lines.create(text=why, tone="warn")
     show_change(live)
+
+
+def right_to_answer(change: Change) -> Action:
+    """Whoever may order a restart may stop it, or say yes to it; everything else is for who may change the cluster."""
+    return Action.RESTART_CLUSTER if change.kind == Kind.RESTART else Action.CHANGE_CLUSTER
+
+
+def held_up(live: Change, by: Membership) -> Busy:
+    """What this person is told of the change that is in the way."""
+    try:
+        authorise(live.cluster, by, right_to_answer(live))
+    except ConsoleError:
+        return Busy(live)
+    return Busy(live, may_answer=True)
 
 
 def revise(cluster: Cluster, spec: ClusterSpec, by: User | None) -> Revision:

@@ -75,7 +75,8 @@ def _rest(work: Work) -> None:
 
 def _first(work: Work) -> Move:
     change = work.change
-    return machine.resume(Kind(change.kind), ChangeStatus(change.status), rested=change.rests)
+    is_written = change.rests and not change.takes_along
+    return machine.resume(Kind(change.kind), ChangeStatus(change.status), rested=is_written)
 
 
 def _enter(work: Work, move: Move) -> None:

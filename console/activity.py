@@ -25,6 +25,7 @@ VERBS = {
     "change.failed": "Change failed",
     "change.stopped": "Change stopped by a person",
     "change.cancelled": "Cancel a change",
+    "change.logins": "Change who signs in while a change waits",
     "change.forced": "Wait no longer for a change's jobs",
     "node.drain": "Drain nodes",
     "script.try": "Try a script on a node",

@@ -42,6 +42,11 @@ class ConsoleError(Exception):
         """What the answer says besides its body."""
         return {}
 
+    @property
+    def facts(self) -> dict[str, object]:
+        """What the API's answer says besides the sentences, as plain JSON."""
+        return {}
+
 
 class Missing(ConsoleError):
     """What was named does not exist, or not for this person: the two are indistinguishable on purpose."""

@@ -19,6 +19,7 @@ def document(error: ConsoleError) -> dict[str, object]:
         "detail": error.message,
         "hint": error.hint,
         "retryable": error.retryable,
+        **error.facts,
     }
     if isinstance(error, Rejected):
         body["errors"] = [asdict(problem) for problem in error.problems]

@@ -14,10 +14,10 @@ from django.utils import timezone
 from clusters import changes, lasting
 from clusters.access import Door
 from clusters.acts import PartKind, Reboot, RestartPart, sort_of
-from clusters.conflicts import Busy
 from clusters.lifecycle import Step
 from clusters.machine import LIVE
 from clusters.models import Change, Cluster
+from clusters.opening import held_up
 from clusters.spec import ClusterSpec
 from console.errors import Missing
 from console.roles import Action
@@ -88,7 +88,7 @@ def restart(door: Door, part: str, *, when_idle: bool = False) -> None:
 
     def act() -> None:
         if live := door.cluster.changes.filter(status__in=LIVE).first():
-            raise Busy(live)
+            raise held_up(live, door.membership)
         cluster, begun = door.cluster, timezone.now()
         cluster.provisioner.restart(part, lambda sentence: None, when_idle=when_idle)
         if not when_idle:

@@ -26,4 +26,5 @@ def drop_recordings() -> None:
 @shared_task
 def follow_people() -> None:
     """Every few seconds: bring people's keys and the ends of their roles to the login nodes."""
+    follow.follow_up()
     follow.follow_all()

@@ -148,6 +148,7 @@ class FakeProvisioner:
         world, before = self.world, dict(self.world.running)
         if self._must_wait(spec, force=force):
             say("The nodes that go take no new jobs.")
+            self._let_in(world, spec)
             return
         for name, text in self.render(spec).items():
             world.files[name] = text
@@ -295,6 +296,15 @@ class FakeProvisioner:
             world.drained |= dict.fromkeys(going, LEAVES)
         self.save(world)
         return not going.isdisjoint(world.busy)
+
+    def _let_in(self, world: World, spec: ClusterSpec) -> None:
+        """Who signs in is written at once, whatever waits."""
+        theirs = json.loads(self.render(spec)["nodes.json"])
+        for files in (world.files, world.running):
+            now = json.loads(files["nodes.json"])
+            now |= {name: theirs[name] for name in ("logins", "ssh_keys")}
+            files["nodes.json"] = json.dumps(now, sort_keys=True)
+        self.save(world)
 
     def _departure(self, spec: ClusterSpec) -> Judgement | None:
         world = self.world

@@ -17,6 +17,7 @@ from clusters.api.serializers import (
     RevisionSerializer,
 )
 from clusters.models import Change
+from clusters.opening import right_to_answer
 from clusters.renderings import changed_files
 from console.errors import Missing
 from console.roles import Action
@@ -59,7 +60,7 @@ class Cancel(ClusterView):
     @extend_schema(request=None, responses={202: ChangeSerializer})
     def post(self, request: Request, team: str, cluster: str, number: int) -> Response:
         found = change_for(self.door, number)
-        self.door.require(answers.right_to_answer(found))
+        self.door.require(right_to_answer(found))
         change = answers.cancel(found, by=self.door.membership)
         return Response(ChangeSerializer(change).data, status=202)
 
@@ -74,7 +75,7 @@ class Force(ClusterView):
     def post(self, request: Request, team: str, cluster: str, number: int) -> Response:
         data = checked(PromiseSerializer(data=request.data))
         found = change_for(self.door, number)
-        self.door.require(answers.right_to_answer(found))
+        self.door.require(right_to_answer(found))
         if act := answers.forced(found):
             hold_to(self.door.cluster, act, data["promise"])
         change = answers.force(found, by=self.door.membership)
@@ -89,7 +90,7 @@ class Confirm(ClusterView):
     @extend_schema(request=None, responses={202: ChangeSerializer})
     def post(self, request: Request, team: str, cluster: str, number: int) -> Response:
         found = change_for(self.door, number)
-        self.door.require(answers.right_to_answer(found))
+        self.door.require(right_to_answer(found))
         change = answers.confirm(found, by=self.door.membership)
         return Response(ChangeSerializer(change).data, status=202)
 

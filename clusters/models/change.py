@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from clusters import spec as specs
-from clusters.machine import LIVE, ChangeStatus, Kind, may_cancel
+from clusters.machine import LIVE, STOPPABLE, ChangeStatus, Kind, may_cancel
 from clusters.models.cluster import Cluster
 
 CHANGE_STATUSES = [(status.value, status.value) for status in ChangeStatus]
@@ -44,7 +44,8 @@ class Change(models.Model):
     is no `deadline`. `rested` is how long it did so in all. `resumes` are nodes that take jobs again once the change
     holds, each with the reason for which it was out as that was asked for. A
     scheduled change starts at `start_at`, or, `when_idle`, when nothing runs any more that it would end. `course` is
-    what a restart starts anew, and how far it has come (`clusters.rolling`).
+    what a restart starts anew, and how far it has come (`clusters.rolling`). `takes_along`: its base is who signs in by
+    now, asked for while it waited, and is not on the cluster yet (`clusters.along`).
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="changes")
@@ -80,6 +81,7 @@ class Change(models.Model):
     resumes = models.JSONField(default=dict)
     when_idle = models.BooleanField(default=False)
     course = models.JSONField(default=dict)
+    takes_along = models.BooleanField(default=False)
 
     class Meta:
         ordering = ["-number"]
@@ -106,6 +108,12 @@ class Change(models.Model):
     def rests(self) -> bool:
         """Whether it waits for something that is no fault and may take long; no worker is held by it."""
         return self.is_live and self.time_left is not None
+
+    @property
+    def can_be_forced(self) -> bool:
+        """Whether it waits for jobs that can be ended instead."""
+        waits = self.rests and self.status in (ChangeStatus.APPLYING, ChangeStatus.OBSERVING)
+        return waits and not self.force and self.kind in STOPPABLE
 
     @property
     def can_be_cancelled(self) -> bool:

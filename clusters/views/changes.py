@@ -13,6 +13,7 @@ from clusters.impacts import act_of, preview
 from clusters.lifecycle import Step
 from clusters.machine import ChangeStatus
 from clusters.models import Change, Revision
+from clusters.opening import right_to_answer
 from clusters.views.confirm import confirm
 from clusters.views.frame import why_not
 from clusters.views.start import start_of
@@ -56,7 +57,7 @@ def change(request: HttpRequest, door: Door, number: int) -> HttpResponse:
             "confirm_url": reverse("change-confirmation", kwargs=where),
             "force_url": reverse("change-force", kwargs=where),
             "can_be_forced": answers.forced(found) is not None,
-            "cancel_why_not": why_not(door, answers.right_to_answer(found), Step.CHANGE),
+            "cancel_why_not": why_not(door, right_to_answer(found), Step.CHANGE),
             "may_see_objects": door.may(Action.CHANGE_CLUSTER),
             "roll_back_url": reverse("rollback", kwargs=where) if _is_earlier(door, found) else "",
             "roll_back_why_not": why_not(door, Action.CHANGE_CLUSTER, Step.CHANGE),
@@ -195,7 +196,7 @@ def _diff(old: Revision | None, new: Revision | None) -> tuple[FieldChange, ...]
 def _answerable(door: Door, number: int) -> Change:
     """Raises Missing, or Forbidden for whom this change is no business."""
     found = find_change(door, number)
-    door.require(answers.right_to_answer(found))
+    door.require(right_to_answer(found))
     return found
 
 

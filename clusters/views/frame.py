@@ -17,6 +17,7 @@ from clusters.access import Door
 from clusters.lifecycle import Status, Step, allows, refusal
 from clusters.machine import ChangeStatus
 from clusters.models import Change, Cluster
+from clusters.opening import right_to_answer
 from clusters.spec import CPU_GROUP, GPU_GROUP
 from console.access import standing_in
 from console.models import User
@@ -136,7 +137,7 @@ def cluster_frame(door: Door) -> Frame:
 
 def _cancel_url(door: Door, change: Change) -> str:
     """Where the change is cancelled; empty when it cannot be, or not by this person."""
-    if not change.can_be_cancelled or not door.may(Action.CHANGE_CLUSTER):
+    if not change.can_be_cancelled or not door.may(right_to_answer(change)):
         return ""
     where = {"team": door.cluster.team.slug, "cluster": door.cluster.slug, "number": change.number}
     return reverse("change-cancellation", kwargs=where)

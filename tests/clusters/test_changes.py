@@ -102,7 +102,7 @@ def test_a_base_that_does_not_exist_is_a_conflict(cluster, cast, base):
 
 def test_a_second_change_is_told_which_one_is_live(cluster, cast):
     with_conf(cluster)(cast.ada)
-    with pytest.raises(Busy, match="Change 1 of tiny is proposed: slurm.conf: 1 line"):
+    with pytest.raises(Busy, match="Change 1 of tiny is proposed, since .*: slurm.conf: 1 line"):
         with_conf(cluster, "# other")(cast.ada)
     assert cluster.revisions.count() == 2
 

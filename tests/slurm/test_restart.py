@@ -256,7 +256,7 @@ def test_a_change_on_its_way_comes_first(ops: Client, seeded: Seed, restarted: l
     )
     response = ops.post(f"{CLUSTER}restart/controller/", headers=IN_DIALOG)
     assert response.status_code == 409
-    assert "Change 4 of llama-pretrain is applying" in response.content.decode()
+    assert "Change 4 of llama-pretrain is applying, since" in response.content.decode()
     assert button(response.content.decode()) == "Restart controller"
     assert restarted == [] and Event.objects.latest("pk").outcome == "refused"
 

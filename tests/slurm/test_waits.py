@@ -1,5 +1,6 @@
 """What a change that rests waits for: the sentence about it, the rows, and the pages that show them."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -93,6 +94,42 @@ def test_pages_link_the_jobs_and_offer_to_cancel(client, cast, change, path):
     assert "/t/research/c/tiny/jobs/71/" in html and "/jobs/70/" not in html
     assert f"{PAGE}cancellation/" in html
     assert "slinky-1" in words(html)
+
+
+def test_who_is_refused_reads_what_holds_since_when_and_may_end_the_wait_there(client, cast, change):
+    change.cluster.refresh_from_db()
+    Change.objects.update(rests_since=timezone.now() - timedelta(hours=3))
+    client.force_login(cast.ada.user)
+    response = client.post("/t/research/c/tiny/reconfigure/")
+    html = response.content.decode()
+    assert response.status_code == 409
+    assert re.search(r"Change 1 of tiny waits, since \S+ \S+ UTC \(3 h\): .* Waits for 1 job\.", words(html))
+    assert "Cancel it or have it wait no longer for the jobs." in words(html)
+    for path in ("cancellation/", "force/"):
+        assert f'hx-get="{PAGE}{path}"' in html and client.get(f"{PAGE}{path}").status_code == 200
+
+
+def test_the_api_says_the_same_to_programs_and_to_nobody_what_they_may_not(client, cast, change):
+    api = "/api/v1/teams/research/clusters/tiny"
+    client.force_login(cast.ada.user)
+    answer = client.post(f"{api}/actions/reconfigure", content_type="application/json").json()
+    held = answer["change"]
+    assert (held["number"], held["waits_for"]) == (1, "Waits for 1 job.")
+    assert datetime.fromisoformat(held["since"]) <= timezone.now()
+    assert client.post(held["cancel"]).status_code == 202 and held["force"] == f"{api}/changes/1/force"
+    Change.objects.update(cancelled_by=None)
+    client.force_login(cast.ben.user)
+    course = {"part": "workers", "when_idle": True, "at_once": 1}
+    answer = client.post(f"{api}/actions/restart", course, content_type="application/json").json()
+    assert (answer["change"]["cancel"], answer["change"]["force"]) == (None, None), answer
+    assert "Somebody who may change the cluster can cancel it" in answer["hint"]
+
+
+def test_who_may_order_a_restart_may_cancel_one_from_every_page(client, cast, cluster):
+    changes.restart(cluster, ["slinky-0", "slinky-1"], by=cast.ben, at_once=1, when_idle=True)
+    Change.objects.update(status="applying", waits_for="Waits.", time_left=timedelta(seconds=60))
+    client.force_login(cast.ben.user)
+    assert f"{PAGE}cancellation/" in client.get(OVERVIEW).content.decode()
 
 
 def test_who_may_not_cancel_sees_the_wait_without_the_button(client, cast, change):

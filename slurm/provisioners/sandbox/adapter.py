@@ -33,6 +33,7 @@ from slurm.provisioners.sandbox.departures import (
     judge_departure,
     leaving,
     make_way,
+    meanwhile,
     restart_when_idle,
     wait_no_longer,
 )
@@ -49,7 +50,12 @@ from slurm.provisioners.sandbox.people import as_user, name_problems
 from slurm.provisioners.sandbox.pidfile import allow_start
 from slurm.provisioners.sandbox.places import links_in_the_way
 from slurm.provisioners.sandbox.renewal import carry_out, cut_short, renew
-from slurm.provisioners.sandbox.running_images import as_it_runs, other_version, others_than
+from slurm.provisioners.sandbox.running_images import (
+    as_it_runs,
+    image_problems,
+    other_version,
+    others_than,
+)
 from slurm.provisioners.sandbox.settling import cancel_jobs, judge_people, settle_people
 from slurm.provisioners.sandbox.shadow import shadow_check, sweep_shadows
 from slurm.provisioners.sandbox.sight import (
@@ -105,7 +111,7 @@ class Sandbox:
     def check(self, spec: ClusterSpec, *, shadow: bool = True) -> tuple[Problem, ...]:
         problems = check_conf(spec.slurm_conf, version=spec.slurm_version, node_names=spec.node_names)
         problems = (*problems, *links_in_the_way(self.home, spec.mounts), *name_problems(spec.logins))
-        problems = (*problems, *self._image_problems(spec))
+        problems = (*problems, *image_problems(self._remembered(), spec))
         if not shadow or any(problem.blocking for problem in problems):
             return problems
         tree = cached_tree(image_of(spec))
@@ -125,14 +131,17 @@ class Sandbox:
         tree = build_tree(image_of(spec), say)
         allow_start(self.home)
         self._bring_to(tree, spec, say)
-        cluster = likeness(spec, self.ref, self.home, tree)
-        conf = self.rendered(spec)
         if not good_files(self.home):
             self._remember(spec)
         gone = self._nodes_that_go(spec)
         if not force and keeper_pid(self.home) and not make_way(self._slurm(), gone, spec.node_names, say):
+            if now := meanwhile(self._remembered(), spec, gone):
+                self._write(now, tree, say)
             return
-        restart = bool(gone) and tree.release < (23, 11)
+        self._write(spec, tree, say, restart=bool(gone) and tree.release < (23, 11))
+
+    def _write(self, spec: ClusterSpec, tree: Tree, say: Say, *, restart: bool = False) -> None:
+        cluster, conf = likeness(spec, self.ref, self.home, tree), self.rendered(spec)
         if keeper_pid(self.home):
             cancel_jobs(cluster, self._slurm(), say)
         try:
@@ -156,18 +165,6 @@ class Sandbox:
             forget_copies(self.home)
         else:
             forget_cut_short(self.home)
-
-    def _image_problems(self, spec: ClusterSpec) -> tuple[Problem, ...]:
-        before = self._remembered()
-        if before is None or before.slurm_version == spec.slurm_version or not can_make_rooms():
-            return ()
-        return (
-            Problem(
-                "image",
-                "This machine makes no namespaces, so every cluster runs its own release of Slurm, whatever the image.",
-                "Allow namespaces, or keep the image.",
-            ),
-        )
 
     def judge(self, spec: ClusterSpec) -> Judgement:
         gone = self._nodes_that_go(spec)

@@ -6,9 +6,11 @@ resuming the node calls it off. A node that was drained for another reason keeps
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from clusters.observation import Judgement, NodeSeen, Verdict
 from clusters.provisioner import Say
+from clusters.spec import ClusterSpec
 from console.errors import Unavailable
 from console.words import listed
 from slurm.client import Slurm
@@ -32,6 +34,18 @@ def make_way(slurm: Slurm, going: Collection[str], staying: Collection[str], say
         slurm.drain(fresh, LEAVES)
         say(f"No new jobs on {listed(fresh)}; what runs there goes on.")
     return not going or not jobs_on(slurm.jobs(), going)
+
+
+def meanwhile(before: ClusterSpec | None, spec: ClusterSpec, going: Collection[str]) -> ClusterSpec | None:
+    """What is written while jobs are waited for: who signs in by `spec`, since nobody keeps a key so long, and all else
+    as it is; None where that is so. Raises Unavailable."""
+    if before is None or (before.logins, before.ssh_keys) == (spec.logins, spec.ssh_keys):
+        return None
+    if not set(going) <= set(before.node_names):
+        raise Unavailable("Nodes that an earlier change began to bring still go.", "It is tried again.")
+    # Every part runs the new image by now.
+    image, version = spec.image, spec.slurm_version
+    return replace(before, logins=spec.logins, ssh_keys=spec.ssh_keys, image=image, slurm_version=version)
 
 
 def leaving(nodes: Iterable[NodeSeen], among: Collection[str]) -> list[str]:

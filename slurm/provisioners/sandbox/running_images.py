@@ -12,7 +12,7 @@ from pathlib import Path
 
 from clusters.observation import NodeSeen
 from clusters.spec import ClusterSpec
-from console.errors import Missing
+from console.errors import Missing, Problem
 from slurm.provisioners.sandbox.cluster import SandboxCluster
 from slurm.provisioners.sandbox.epochs import epochs_of
 from slurm.provisioners.sandbox.files import replace_file
@@ -88,3 +88,16 @@ def _tree_key(image: str) -> str:
             "Fetch them again.",
         )
     return tree.key
+
+
+def image_problems(before: ClusterSpec | None, spec: ClusterSpec) -> tuple[Problem, ...]:
+    """Why the image cannot be changed on this machine; `before` is what runs."""
+    if before is None or before.slurm_version == spec.slurm_version or not can_make_rooms():
+        return ()
+    return (
+        Problem(
+            "image",
+            "This machine makes no namespaces, so every cluster runs its own release of Slurm, whatever the image.",
+            "Allow namespaces, or keep the image.",
+        ),
+    )
