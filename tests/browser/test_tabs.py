@@ -45,6 +45,23 @@ def test_each_tab_is_at_hand_and_the_open_one_in_sight(look: Look, console: Cons
         assert sorted(in_row + labels(under_more(page))) == sorted(LABELS)
 
 
+# What reaches beyond the screen and is not scrolled within something narrower, by its classes.
+TOO_WIDE = """() => document.documentElement.scrollWidth <= innerWidth ? [] :
+    [...document.querySelectorAll("body *")].filter(one => one.getBoundingClientRect().right > innerWidth + 1)
+    .map(one => `${one.tagName}#${one.id}.${one.className} ${Math.round(one.getBoundingClientRect().right)}`)"""
+WIDE_NUMBERS = """
+    document.querySelectorAll("#tabs .count").forEach(one => one.textContent = "49999");
+    document.querySelectorAll("#numbers .v").forEach(one => one.innerHTML = one.innerHTML.replace(/\\d+/g, "49999"));
+"""
+
+
+@pytest.mark.parametrize("width", (390, 768, 1024, 1280))
+def test_numbers_of_five_digits_make_no_page_wider_than_the_screen(look: Look, width: int) -> None:
+    page = look(CLUSTER, size=(width, 800))
+    page.evaluate(WIDE_NUMBERS)
+    assert page.evaluate(TOO_WIDE) == []
+
+
 def test_more_is_opened_walked_and_left_by_keys(look: Look) -> None:
     page = look(CLUSTER)
     more = page.locator("#tabs summary")
