@@ -4,23 +4,19 @@ Their size is a number that nothing enforces. A dataset is a link to one of the 
 beside them in `datasets`, by its name.
 """
 
-import os
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from clusters.platform import RegionRef
-from console.errors import Problem, Rejected
+from console.errors import Problem, Rejected, Unavailable
 from slurm.provisioners.sandbox.likeness import volumes_home
-from slurm.provisioners.sandbox.within import remove_tree
+from slurm.provisioners.sandbox.within import remove_tree, used_in
 from storage.kinds import Kind, Phase
 from storage.store import VolumeRef, VolumeSeen
 
 DATASETS = "datasets"
 SOURCE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,100}")
-# Counting stops here: a page that says how full a volume is must not cost the worker minutes.
-MOST_FILES = 200_000
 
 
 class SandboxVolumes:
@@ -41,17 +37,20 @@ class SandboxVolumes:
         path.chmod(0o1777)
 
     def look(self, volumes: Sequence[VolumeRef]) -> Mapping[str, VolumeSeen]:
-        return {volume.key: self._seen(volume) for volume in volumes}
+        used = used_in([self.home / volume.key for volume in volumes])
+        return {volume.key: self._seen(volume, used[self.home / volume.key]) for volume in volumes}
 
     def remove(self, volume: VolumeRef) -> None:
         path = self.home / volume.key
         path.unlink() if path.is_symlink() else remove_tree(path)
+        if path.exists():
+            raise Unavailable(f"Not all files of {volume.name} could be deleted; some are in {path} yet.")
 
-    def _seen(self, volume: VolumeRef) -> VolumeSeen:
+    def _seen(self, volume: VolumeRef, used: int | None) -> VolumeSeen:
         path = self.home / volume.key
         if not path.is_dir():
             return VolumeSeen(Phase.LOST, why=f"Its directory {volume.key} on this machine is gone.")
-        return VolumeSeen(Phase.READY, used_bytes=used_bytes(path.resolve()))
+        return VolumeSeen(Phase.READY, used_bytes=used)
 
     def _link(self, path: Path, volume: VolumeRef) -> None:
         source = self.home / DATASETS / volume.source
@@ -73,22 +72,3 @@ def lay_dataset(name: str, files: Mapping[str, str]) -> None:
     home.mkdir(parents=True, exist_ok=True)
     for file, text in files.items():
         (home / file).write_text(text)
-
-
-def used_bytes(path: Path) -> int | None:
-    """What the files below take on the disk; None for more of them than are worth counting. Follows no link."""
-    total, count, waiting = 0, 0, [path]
-    while waiting:
-        try:
-            entries = list(os.scandir(waiting.pop()))
-        except OSError:
-            continue
-        for entry in entries:
-            count += 1
-            if count > MOST_FILES:
-                return None
-            with suppress(OSError):  # gone since it was listed
-                total += entry.stat(follow_symlinks=False).st_blocks * 512
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(Path(entry.path))
-    return total

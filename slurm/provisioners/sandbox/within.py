@@ -1,19 +1,20 @@
 """Files of login users from outside their cluster. Where people are told apart by ranges these belong to numbers that
 the console's user has no power over; who is root of a user namespace with the same map has.
 
-Also the program that is that root, for one action: `own FD NAMES`, `remove PATH`, `empty PATH` or `nothing`. Standard
-library only.
+Also the program that is that root, for one action: `own FD NAMES`, `remove PATH`, `empty PATH`, `used PATHS` or
+`nothing`. Standard library only.
 """
 
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from slurm.provisioners.sandbox.apart import WITHIN, Way, take, unshare, way
 from slurm.provisioners.sandbox.programs import run_program
 from slurm.provisioners.sandbox.room import empty_directory, remove_directory
+from slurm.provisioners.sandbox.usage import used_bytes
 
 OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # A volume or a home may be large.
@@ -32,6 +33,20 @@ def empty_tree(path: Path) -> None:
     empty_directory(path)
     if way() is Way.RANGES and path.is_dir() and any(path.iterdir()):
         run_program(WITHIN, "empty", str(path), limit_s=LIMIT_S)
+
+
+def used_in(paths: Sequence[Path]) -> dict[Path, int | None]:
+    """What the files below each take on the disk, those that are closed to the console with them; None for more of them
+    than are worth counting, and where they could not be counted."""
+    if way() is not Way.RANGES:
+        return _used(paths)
+    done = run_program(WITHIN, "used", *(str(path) for path in paths), limit_s=LIMIT_S)
+    counts = json.loads(done.stdout) if done.returncode == 0 else [None] * len(paths)
+    return dict(zip(paths, counts, strict=True))
+
+
+def _used(paths: Sequence[Path]) -> dict[Path, int | None]:
+    return {path: used_bytes(path.resolve()) for path in paths}
 
 
 def give_homes(directory: int, numbers: Mapping[str, int]) -> None:
@@ -73,6 +88,8 @@ def main(arguments: list[str]) -> int:
             remove_directory(Path(words[0]))
         elif action == "empty":
             empty_directory(Path(words[0]))
+        elif action == "used":
+            print(json.dumps(list(_used([Path(word) for word in words]).values())))
     except OSError as error:
         print(error, file=sys.stderr)
         return 1

@@ -21,7 +21,7 @@ from slurm.provisioners.sandbox.platform import SandboxPlatform
 from slurm.provisioners.sandbox.ranges import outside
 from slurm.provisioners.sandbox.space import keeper_pid, remove_home, stop_keeper, wait_until
 from slurm.provisioners.sandbox.start import start_cluster
-from slurm.provisioners.sandbox.within import remove_tree
+from slurm.provisioners.sandbox.within import remove_tree, used_in
 from tests.slurm.sandbox.conftest import until_idle
 from tests.slurm.sandbox.logins import LAB, LIN, MO, give, inside, said, with_keys
 
@@ -129,7 +129,7 @@ def test_what_ends_leaves_neither_processes_nor_files(tree: Tree, tmp_path: Path
         made,
         "mo",
         0,
-        "mkdir -m 700 /tmp/closed /shared/closed; echo x > /shared/closed/file; umask 077; echo x > y",
+        "mkdir -m 700 /tmp/closed /shared/closed; head -c 1M /dev/zero > /shared/closed/file; umask 077; echo x > y",
     )
     said(
         made, "lin", 1, "sbatch -t5 -o /dev/null --wrap 'mkdir -m 700 /tmp/mine; setsid sleep 600; sleep 600'"
@@ -137,10 +137,12 @@ def test_what_ends_leaves_neither_processes_nor_files(tree: Tree, tmp_path: Path
     assert wait_until(lambda: bool(of_the_ranges() - before), 20)
     stop_keeper(made.home, for_good=True)
     assert of_the_ranges() <= before
+    assert made.volumes
+    said_used = used_in([made.volumes / VOLUME])[made.volumes / VOLUME]
+    assert said_used and said_used >= 2**20
     assert (made.home / "home/mo").exists()
     remove_home(made.home)
     assert not made.home.exists()
-    assert made.volumes
     remove_tree(made.volumes / VOLUME)
     assert not (made.volumes / VOLUME).exists()
 
