@@ -1,7 +1,7 @@
 """Rows that fill every page, without a cluster behind them: for page tests, and for looking at pages.
 
 `python -m tests.look` serves them. `seed` may be run twice. Nothing here is reachable: the region's provisioner is
-`Nowhere`, which answers like a platform whose login node is up.
+`tests.nowhere`, which answers like a platform whose login node is up.
 """
 
 from collections.abc import Mapping
@@ -11,70 +11,16 @@ from datetime import timedelta
 from django.conf import settings
 from django.utils import timezone
 
-from clusters.acts import Act, Touch
 from clusters.lifecycle import Status
 from clusters.models import Change, ChangeLine, Cluster, Image, Node, Partition, Plan, Region
-from clusters.provisioner import ClusterRef, Executor, Home, LoginEndpoint
 from clusters.spec import CPU_GROUP, GPU_GROUP, ClusterSpec, NodeGroup, PartitionSpec, to_json
-from console.errors import Problem, Unavailable
 from console.models import Membership, Team, User
-from slurm.checks.conf import check_conf
 from slurm.models import Job
-from slurm.render import render_conf
-from tests.fake_foresight import foreseen
 from tests.seed_volumes import make_volumes
 
 PASSWORD = "correct-horse-battery"
 ROLES = {"ada": "owner", "lin": "admin", "ops": "operator", "mo": "member", "vic": "viewer"}
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGl0c2FsbG1hZGV1cGZvcnRlc3RzMDEyMzQ1Njc4OWFi ada@laptop"
-
-
-HEAD = """\
-ClusterName=llama-pretrain
-SlurmctldHost=controller(10.0.4.2)
-SlurmctldPort=6817
-SlurmUser=slurm
-AuthType=auth/munge
-StateSaveLocation=/var/spool/slurmctld
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core_Memory
-GresTypes=gpu
-AccountingStorageType=accounting_storage/slurmdbd
-AccountingStorageTRES=gres/gpu
-"""
-
-
-class Nowhere:
-    """Just enough of a platform for pages: the login node, the file it would write, and what the text shows."""
-
-    def __init__(self, ref: ClusterRef) -> None:
-        self.ref = ref
-
-    def executor(self, login: str = "") -> Executor:
-        raise Unavailable("There is no cluster behind these rows.")
-
-    def login_executor(self) -> Executor:
-        return self.executor()
-
-    def homes(self) -> tuple[Home, ...]:
-        raise Unavailable("There is no cluster behind these rows.")
-
-    def render(self, spec: ClusterSpec) -> Mapping[str, str]:
-        nodes = (
-            f"NodeName={name} CPUs={group.shape.cpus} RealMemory={group.shape.memory_mib}\n"
-            for group in spec.groups
-            for name in group.node_names
-        )
-        return {"slurm.conf": render_conf(spec, HEAD + "".join(nodes)).text}
-
-    def check(self, spec: ClusterSpec, *, shadow: bool = True) -> tuple[Problem, ...]:
-        return check_conf(spec.slurm_conf, version=spec.slurm_version, node_names=spec.node_names)
-
-    def foresee(self, act: Act) -> tuple[Touch, ...]:
-        return foreseen(act)
-
-    def login(self) -> LoginEndpoint:
-        return LoginEndpoint("login.llama.example", 2222, "root", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA")
 
 
 @dataclass(frozen=True)
@@ -86,7 +32,7 @@ class Seed:
 
 def seed() -> Seed:
     """A team of five roles, a busy cluster, and one in each other status. Nobody can sign in by password yet."""
-    settings.PROVISIONERS["nowhere"] = "tests.seed.Nowhere"
+    settings.PROVISIONERS["nowhere"] = "tests.nowhere.Nowhere"
     settings.PLATFORMS["nowhere"] = "tests.fake_platform.FakePlatform"
     team, _ = Team.objects.get_or_create(slug="research", defaults={"name": "Research computing"})
     users = {name: _person(team, name, role) for name, role in ROLES.items()}

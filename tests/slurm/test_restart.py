@@ -22,7 +22,8 @@ from slurm.terminal.registry import Place, Registry
 from tests.clusters.test_pages import CLUSTER, page, signed_in, words
 from tests.fake_foresight import foreseen
 from tests.fakes import FakeProvisioner
-from tests.seed import Nowhere, Seed, seed
+from tests.nowhere import Nowhere
+from tests.seed import Seed, seed
 
 pytestmark = pytest.mark.django_db
 API = "/api/v1/teams/research/clusters/llama-pretrain/actions/restart"
