@@ -17,8 +17,10 @@ def pace_of(request: HttpRequest, node_count: int, otherwise: int = 0) -> int:
     typed = said.get("at_once")
     if typed is None:
         return 0 if "when" in said or request.method == "POST" else otherwise
-    number = typed_number(typed.strip(), most=max(node_count, 1)) if typed.strip() else 0
-    return node_count + 1 if number is None else number
+    if not typed.strip():
+        return 0
+    # A typed 0 is no such number either: it would restart all at once, which whoever typed it hardly meant.
+    return typed_number(typed.strip(), most=max(node_count, 1)) or node_count + 1
 
 
 def suggested(node_count: int) -> int:
