@@ -85,7 +85,8 @@ def _apply(
     _keep_good(cluster, wanted)
     lay_out_login(cluster)
     before = {daemon.name for daemon in state.daemons} if (state := keeping(cluster.home)) else set()
-    write_daemons(cluster)
+    # With the numbers of the restarts until now, or the keeper would take the older ones for another restart.
+    write_daemons(replace(cluster, epochs=epochs_of(cluster.home)))
     reload_keeper(cluster.home)
     if wanted != good or again:
         _reread_workers(cluster, before)

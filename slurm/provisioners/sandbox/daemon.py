@@ -20,8 +20,9 @@ from slurm.provisioners.sandbox.apart import way
 from slurm.provisioners.sandbox.machine import Machine, enter_machine, machine_from
 
 FIRST_DELAY_S, LONGEST_DELAY_S, STEADY_S = 1.0, 30.0, 30.0
-# How long a daemon that forks away (slurmctld at each reconfigure) may leave its pid file pointing at a dead process.
-FOLLOW_S = 0.7
+# How long a daemon that forks away (slurmctld at each reconfigure) may leave its pid file pointing at a dead process:
+# one that was killed, and one that ended well, which has left a child on a machine that may be busy.
+FOLLOW_S, HAND_OVER_S = 0.7, 5.0
 TAIL_LINES = 20
 # capabilities(7). A root inside may be this machine's root (and by ranges could make a read-only volume writable), so
 # daemons, jobs and logins get no more than they need: to own,
@@ -118,7 +119,9 @@ class Daemon:
 
     def advance(self, now: float, *, may_start: bool) -> None:
         """Do what time allows: start, notice readiness, follow a pid file, give up waiting."""
-        if self.state == "waiting" and may_start or self.state == "backing off" and now >= self._due:
+        if self.state == "stopping" and self._following:
+            self._end_successor(now)
+        elif self.state == "waiting" and may_start or self.state == "backing off" and now >= self._due:
             self._begin(now)
         elif self.state == "starting" and self._following or self.state == "up" and self._following:
             self._follow(now)
@@ -136,13 +139,16 @@ class Daemon:
         if pid != self.pid:
             return False
         self.pid, self._dead_pid = None, pid
-        if self.state == "stopping":
+        if self.state == "stopping" and self._handed_over(status):
+            self._following, self._due = True, now + HAND_OVER_S
+        elif self.state == "stopping":
             self._enter("down")
         elif self.state == "starting" and self._step < len(self.spec.steps) and status == 0:
             self._step += 1
             self._launch(now)
         elif self.spec.pidfile and (status == 0 or self.state == "up"):
-            self._following, self._due = True, now + (FOLLOW_S if self.state == "up" else 5.0)
+            was_killed = self.state == "up" and status != 0
+            self._following, self._due = True, now + (FOLLOW_S if was_killed else HAND_OVER_S)
         else:
             self._fail(now, status)
         return True
@@ -207,6 +213,23 @@ class Daemon:
             self._due = now + (STEADY_S if self.state == "up" else self.spec.start_s)
         elif now >= self._due:
             self._fail(now, None)
+
+    def _handed_over(self, status: int) -> bool:
+        """Whether a child may go on in its place, as slurmctld's does after a reconfigure (23.11 and newer): that one
+        must end as well, or whatever starts next finds its port taken. One that ends for good removes its pid file."""
+        if not self.spec.pidfile:
+            return False
+        return self._pid_of_file() is not None or status == 0 and os.path.exists(self.spec.pidfile)
+
+    def _end_successor(self, now: float) -> None:
+        pid = self._pid_of_file()
+        if pid and pid != self._dead_pid:
+            self.pid, self._following = pid, False
+            self._due = now + self.spec.stop_s
+            self._kill(signal.SIGTERM)
+        elif now >= self._due:
+            self._following = False
+            self._enter("down")
 
     def _pid_of_file(self) -> int | None:
         try:

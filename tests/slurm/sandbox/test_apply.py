@@ -13,6 +13,8 @@ from slurm.provisioners.sandbox import apply
 from slurm.provisioners.sandbox.__main__ import sample_files
 from slurm.provisioners.sandbox.apply import APPLYING, apply_files
 from slurm.provisioners.sandbox.cluster import SandboxCluster, SandboxNode
+from slurm.provisioners.sandbox.daemon import specs_from
+from slurm.provisioners.sandbox.epochs import epochs_of
 from slurm.provisioners.sandbox.ports import ports_of
 from slurm.provisioners.sandbox.space import keeping, run_inside, wait_until
 from tests.slurm.sandbox.conftest import job_state, node_states, pid_of, slurm, submit, until_running
@@ -51,6 +53,9 @@ def test_a_restart_is_a_new_controller(cluster: SandboxCluster, running_job: str
     before = pid_of(cluster, "slurmctld")
     apply_files(cluster, sample_files(cluster), quiet, restart=True)
     assert pid_of(cluster, "slurmctld") != before
+    # Once: the keeper is not told the number of before.
+    told = {spec.name: spec.epoch for spec in specs_from((cluster.home / "keeper/daemons.json").read_text())}
+    assert told["slurmctld"] == epochs_of(cluster.home)["slurmctld"]
 
 
 @pytest.mark.parametrize("restart", [False, True])

@@ -15,7 +15,7 @@ from clusters.observation import Part, PartState
 from console.errors import Unavailable
 from slurm.provisioners.sandbox.__main__ import sample_cluster, sample_files
 from slurm.provisioners.sandbox.cluster import SandboxCluster
-from slurm.provisioners.sandbox.daemon import specs_text
+from slurm.provisioners.sandbox.daemon import Daemon, Spec, specs_text
 from slurm.provisioners.sandbox.daemons import specs_of
 from slurm.provisioners.sandbox.images import Tree
 from slurm.provisioners.sandbox.layout import lay_out
@@ -217,3 +217,23 @@ def test_of_a_daemon_that_died_a_log_has_one_line() -> None:
     )
     assert last_words(told) == " It said: ready (ended by signal 9)"
     assert last_words(Part("accounting", "mariadbd", PartState.DOWN)) == ""
+
+
+def test_who_took_over_from_a_daemon_ends_with_it(tmp_path: Path) -> None:
+    """slurmctld leaves a child in its place at a reconfigure; a restart right then must not start a third beside it."""
+    parent, child = (subprocess.Popen(["sleep", "600"]) for _ in range(2))
+    pidfile = tmp_path / "pid"
+    daemon = Daemon(Spec("d", ("/bin/sleep", "600"), str(tmp_path / "log"), 1, pidfile=str(pidfile)))
+    daemon.state, daemon.pid = "up", parent.pid
+    pidfile.write_text(str(parent.pid))
+    daemon.stop(0.0)
+    parent.wait()
+    assert daemon.exited(parent.pid, 0, 0.0)
+    daemon.advance(0.1, may_start=True)
+    assert daemon.state == "stopping"
+    pidfile.write_text(str(child.pid))
+    daemon.advance(0.2, may_start=True)
+    assert child.wait() == -signal.SIGTERM
+    pidfile.unlink()
+    assert daemon.exited(child.pid, 0, 0.3)
+    assert daemon.state == "down"
