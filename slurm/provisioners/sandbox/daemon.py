@@ -114,6 +114,7 @@ class Daemon:
         self._due = 0.0
         self._dead_pid: int | None = None
         self._following = False
+        self._forks = False
 
     # What the keeper's loop calls
 
@@ -158,11 +159,18 @@ class Daemon:
         if self.pid is None and not self._following:
             self._enter("down")
         elif self.state != "stopping":
+            # What is about to fork away is let do so: ended first, it would leave its child to nobody.
+            forks = (
+                self.state == "starting" and self._step == len(self.spec.steps) and bool(self.spec.pidfile)
+            )
+            self._forks = forks and self.pid != self._pid_of_file()
             self.pid = self.pid or self._pid_of_file()
             self._enter("stopping")
-            self._due = now + self.spec.stop_s
-            self._kill(signal.SIGTERM)
-            if self.pid is None:
+            self._following = self.pid is None
+            self._due = now + (HAND_OVER_S if self._following else self.spec.stop_s)
+            if not self._forks:
+                self._kill(signal.SIGTERM)
+            if self.pid is None and not self._following:
                 self._enter("down")
 
     def is_settled(self) -> bool:
@@ -219,12 +227,13 @@ class Daemon:
         must end as well, or whatever starts next finds its port taken. One that ends for good removes its pid file."""
         if not self.spec.pidfile:
             return False
-        return self._pid_of_file() is not None or status == 0 and os.path.exists(self.spec.pidfile)
+        is_named = os.path.exists(self.spec.pidfile)
+        return self._pid_of_file() is not None or status == 0 and (self._forks or is_named)
 
     def _end_successor(self, now: float) -> None:
         pid = self._pid_of_file()
         if pid and pid != self._dead_pid:
-            self.pid, self._following = pid, False
+            self.pid, self._following, self._forks = pid, False, False
             self._due = now + self.spec.stop_s
             self._kill(signal.SIGTERM)
         elif now >= self._due:

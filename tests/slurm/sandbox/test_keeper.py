@@ -237,3 +237,18 @@ def test_who_took_over_from_a_daemon_ends_with_it(tmp_path: Path) -> None:
     pidfile.unlink()
     assert daemon.exited(child.pid, 0, 0.3)
     assert daemon.state == "down"
+
+
+def test_a_daemon_stopped_before_it_forked_away_takes_its_child_along(tmp_path: Path) -> None:
+    parent, child = (subprocess.Popen(["sleep", "600"]) for _ in range(2))
+    pidfile = tmp_path / "pid"
+    daemon = Daemon(Spec("d", ("/bin/sleep", "600"), str(tmp_path / "log"), 1, pidfile=str(pidfile)))
+    daemon.state, daemon.pid = "starting", parent.pid
+    daemon.stop(0.0)
+    assert parent.poll() is None
+    parent.kill()
+    parent.wait()
+    assert daemon.exited(parent.pid, 0, 0.1)
+    pidfile.write_text(str(child.pid))
+    daemon.advance(0.2, may_start=True)
+    assert child.wait() == -signal.SIGTERM
