@@ -42,10 +42,11 @@ from slurm.provisioners.sandbox.foresight import foresee
 from slurm.provisioners.sandbox.ghosts import ghosts_of, lay
 from slurm.provisioners.sandbox.homes import on_login
 from slurm.provisioners.sandbox.images import Image, Tree
-from slurm.provisioners.sandbox.layout import complete_files, kept_nodes, platform_lines
+from slurm.provisioners.sandbox.layout import complete_files, platform_lines
 from slurm.provisioners.sandbox.leftovers import has_leftovers, sweep_leftovers
 from slurm.provisioners.sandbox.likeness import image_of, likeness, machine_names
 from slurm.provisioners.sandbox.memory import remember, remembered
+from slurm.provisioners.sandbox.orders import kept_nodes
 from slurm.provisioners.sandbox.people import as_user, name_problems
 from slurm.provisioners.sandbox.pidfile import allow_start
 from slurm.provisioners.sandbox.places import links_in_the_way

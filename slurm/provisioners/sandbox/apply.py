@@ -23,9 +23,9 @@ from slurm.provisioners.sandbox.layout import (
     lay_out,
     lay_out_login,
     read_slurm_files,
-    write_daemons,
     write_slurm_files,
 )
+from slurm.provisioners.sandbox.orders import start_afresh, write_daemons
 from slurm.provisioners.sandbox.running_images import as_it_runs
 from slurm.provisioners.sandbox.shadow import shadow_check, sweep_shadows
 from slurm.provisioners.sandbox.space import (
@@ -155,8 +155,7 @@ def _reconfigure(cluster: SandboxCluster) -> bool:
 def _restart(cluster: SandboxCluster) -> bool:
     """Have the keeper restart slurmctld, whatever state it is in, and wait for its first answer."""
     restarted = replace(cluster, epochs=raise_epochs(cluster.home, "slurmctld"))
-    running = [daemon.name for daemon in state.daemons] if (state := keeping(cluster.home)) else []
-    write_daemons(restarted, only=running)
+    start_afresh(cluster.home, "slurmctld", restarted.epochs["slurmctld"])
     reload_keeper(cluster.home)
     wait_until(lambda: _controller_state(restarted) in ("up", "backing off"), UP_LIMIT_S)
     return wait_until(lambda: is_answering(restarted), 1.0)

@@ -11,11 +11,15 @@ from dataclasses import replace
 from clusters.observation import Judgement, NodeSeen, Verdict
 from clusters.provisioner import Say
 from clusters.spec import ClusterSpec
-from console.errors import Unavailable
+from console.errors import Conflict, Unavailable
 from console.words import listed
 from slurm.client import Slurm
 from slurm.drains import LEAVES, RESTARTING, RESTARTS
 from slurm.leaving import jobs_on, wait_words
+from slurm.provisioners.sandbox.space import wait_until
+
+# Nodes answer a new controller within seconds.
+ANSWER_S = 20.0
 
 
 def make_way(slurm: Slurm, going: Collection[str], staying: Collection[str], say: Say) -> bool:
@@ -28,12 +32,27 @@ def make_way(slurm: Slurm, going: Collection[str], staying: Collection[str], say
             raise
         return True
     if kept := leaving(nodes, staying):
-        slurm.resume(kept)
+        _take_back(slurm, kept)
         say(f"Let {listed(kept)} take jobs again.")
     if fresh := [node.name for node in nodes if node.name in going and not _is_drained(node)]:
         slurm.drain(fresh, LEAVES)
         say(f"No new jobs on {listed(fresh)}; what runs there goes on.")
     return not going or not jobs_on(slurm.jobs(), going)
+
+
+def _take_back(slurm: Slurm, names: Sequence[str]) -> None:
+    """Raises Unavailable. Of a node that has not answered a controller which has just started, resume is called an
+    invalid state, although it takes the drain away (24.11)."""
+
+    def are_back() -> bool:
+        left = leaving(slurm.nodes(), names)
+        with suppress(Conflict):
+            if left:
+                slurm.resume(left)
+        return not left
+
+    if not wait_until(are_back, ANSWER_S, 0.1):
+        raise Unavailable(f"{listed(list(names))} could not take jobs again.", "It is tried again.")
 
 
 def meanwhile(before: ClusterSpec | None, spec: ClusterSpec, going: Collection[str]) -> ClusterSpec | None:

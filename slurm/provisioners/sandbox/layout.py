@@ -13,12 +13,11 @@ from clusters.life_scripts import ABOUT, FILE_NAME, OF_JOBS, Hook, file_of, file
 from console.errors import Unavailable
 from slurm.provisioners.sandbox.apart import Way, way
 from slurm.provisioners.sandbox.cluster import SandboxCluster, SandboxNode, sockets_of
-from slurm.provisioners.sandbox.daemon import specs_from, specs_text
-from slurm.provisioners.sandbox.daemons import specs_of
 from slurm.provisioners.sandbox.files import replace_file
 from slurm.provisioners.sandbox.homes import make_homes
 from slurm.provisioners.sandbox.machine import CONTROL, MACHINES, TREES, VOLUMES
 from slurm.provisioners.sandbox.motd import motd
+from slurm.provisioners.sandbox.orders import write_daemons
 from slurm.provisioners.sandbox.people import identity_files, keys_by_user
 from slurm.provisioners.sandbox.room import Room, remove_directory, room_text
 
@@ -163,21 +162,6 @@ def read_slurm_files(directory: Path) -> dict[str, str]:
     """The configuration files and scripts in a directory by name; empty when there is none."""
     found = sorted(directory.iterdir()) if directory.is_dir() else []
     return {path.name: path.read_text() for path in found if path.name in SLURM_FILES or is_script(path.name)}
-
-
-def write_daemons(cluster: SandboxCluster, only: Collection[str] = ()) -> None:
-    """What the keeper shall run; it looks when it gets SIGHUP. `only` keeps others of the cluster's daemons out."""
-    specs = [spec for spec in specs_of(cluster) if not only or spec.name in only]
-    _write(cluster.home / "keeper/daemons.json", specs_text(specs), 0o600)
-
-
-def kept_nodes(home: Path) -> list[str]:
-    """The nodes whose slurmd the keeper was last told to run."""
-    try:
-        names = [spec.name for spec in specs_from((home / "keeper/daemons.json").read_text())]
-    except FileNotFoundError:
-        return []
-    return [name.removeprefix("slurmd-") for name in names if name.startswith("slurmd-")]
 
 
 def lay_out_login(cluster: SandboxCluster) -> None:

@@ -11,7 +11,7 @@ from slurm.provisioners.sandbox.apply import APPLYING
 from slurm.provisioners.sandbox.cluster import SandboxCluster
 from slurm.provisioners.sandbox.epochs import epochs_of, raise_epochs
 from slurm.provisioners.sandbox.ghosts import mark_restarted
-from slurm.provisioners.sandbox.layout import write_daemons
+from slurm.provisioners.sandbox.orders import write_daemons
 from slurm.provisioners.sandbox.space import Keeping, reload_keeper
 
 WORKER = "slurmd-"

@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -236,9 +236,8 @@ def can_make_rooms() -> str:
     return "" if done.returncode == 0 else done.stderr.strip() or "the probe failed"
 
 
-def wait_until(condition: "object", limit_s: float, pause_s: float = 0.05) -> bool:
+def wait_until(condition: Callable[[], object], limit_s: float, pause_s: float = 0.05) -> bool:
     """Poll until the condition holds or the limit has passed; says which."""
-    assert callable(condition)
     deadline = time.monotonic() + limit_s
     while not condition():
         if time.monotonic() > deadline:

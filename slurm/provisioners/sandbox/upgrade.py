@@ -20,7 +20,8 @@ from console.words import listed
 from slurm.provisioners.sandbox.apply import stays_up
 from slurm.provisioners.sandbox.cluster import SandboxCluster
 from slurm.provisioners.sandbox.daemons import part_of, specs_of
-from slurm.provisioners.sandbox.layout import lay_out_login, write_daemons
+from slurm.provisioners.sandbox.layout import lay_out_login
+from slurm.provisioners.sandbox.orders import write_daemons
 from slurm.provisioners.sandbox.room import empty_directory
 from slurm.provisioners.sandbox.running_images import (
     PARTS,

@@ -12,7 +12,7 @@ from slurm.provisioners.sandbox.__main__ import sample_files
 from slurm.provisioners.sandbox.apply import apply_files
 from slurm.provisioners.sandbox.cluster import SandboxCluster
 from slurm.provisioners.sandbox.epochs import raise_epochs
-from slurm.provisioners.sandbox.layout import write_daemons
+from slurm.provisioners.sandbox.orders import write_daemons
 from slurm.provisioners.sandbox.space import keeping, reload_keeper, wait_until
 
 AUTHORITY = asyncssh.generate_private_key("ssh-ed25519")

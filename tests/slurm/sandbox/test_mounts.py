@@ -12,7 +12,7 @@ from slurm.provisioners.sandbox.apply import apply_files
 from slurm.provisioners.sandbox.cluster import SandboxCluster, SandboxMount
 from slurm.provisioners.sandbox.daemons import specs_of
 from slurm.provisioners.sandbox.epochs import epochs_of, raise_epochs
-from slurm.provisioners.sandbox.layout import write_daemons
+from slurm.provisioners.sandbox.orders import write_daemons
 from slurm.provisioners.sandbox.places import links_in_the_way
 from slurm.provisioners.sandbox.sight import without_mounts
 from slurm.provisioners.sandbox.space import keeping, reload_keeper, run_inside, wait_until
