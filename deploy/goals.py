@@ -1,11 +1,13 @@
 """What each make target needs prepared, in order. Composition only; run through `prepare.py`."""
 
 import fcntl
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import browser
+import debian_packages
 import front_end
 import kube_rig
 import python_env
@@ -88,6 +90,14 @@ def _newest_slurm_tree(steps: Steps, log: Path) -> None:
         step.note = log.read_text(errors="replace").splitlines()[-1]
 
 
+def _user_ranges(steps: Steps, log: Path) -> None:
+    """newuidmap, for the tests of an ordinary user's console. Where it cannot be had, they say so."""
+    if shutil.which("newuidmap") is None and debian_packages.may_install():
+        with steps.step("newuidmap") as step:
+            is_there = debian_packages.install("uidmap", log)
+            step.note = "installed by apt-get" if is_there else f"not to be had; see {log}"
+
+
 def _prepare(locks: list[str], *, slurm: bool = False, tests: bool = False) -> None:
     steps, cache = Steps(), Cache.of_user()
     log = ROOT / "var" / "log" / "prepare.log"
@@ -100,5 +110,6 @@ def _prepare(locks: list[str], *, slurm: bool = False, tests: bool = False) -> N
             _slurm_tree(steps, log)
         if tests:
             browser.ensure(steps, log)
+            _user_ranges(steps, log)
             _newest_slurm_tree(steps, log)
             kube_rig.ensure(ROOT, steps, log)
