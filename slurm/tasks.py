@@ -3,6 +3,7 @@
 from celery import shared_task
 
 from clusters import follow
+from clusters.lifecycle import Status
 from clusters.models import Cluster
 from console.errors import Unavailable
 from slurm import recordings
@@ -11,8 +12,13 @@ from slurm.history import settle
 
 @shared_task(autoretry_for=(Unavailable,), max_retries=5, default_retry_delay=30)
 def settle_jobs(cluster_id: int) -> None:
-    """Ask accounting how the jobs ended that left the queue unseen, and again if it does not answer."""
-    settle(Cluster.objects.select_related("team", "region").get(pk=cluster_id))
+    """Ask accounting how the jobs ended that left the queue unseen, and again if it does not answer.
+
+    Once the cluster has ended nobody answers any more.
+    """
+    there = Cluster.objects.exclude(status__in=(Status.TERMINATED, Status.DELETED))
+    if cluster := there.select_related("team", "region").filter(pk=cluster_id).first():
+        settle(cluster)
 
 
 @shared_task

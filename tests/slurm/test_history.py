@@ -5,7 +5,9 @@ from datetime import timedelta
 
 import pytest
 
+from clusters.lifecycle import Status
 from console.errors import Unavailable
+from slurm import tasks
 from slurm.client import Slurm
 from slurm.history import settle
 from slurm.models import Job
@@ -75,3 +77,14 @@ def test_no_accounting_is_said_and_asked_again_later(left):
 def test_nothing_unknown_asks_nothing(cluster):
     slurm = accounting()
     assert settle(cluster, slurm) == 0 and slurm.executor.asked == []
+
+
+def test_nobody_is_asked_about_a_cluster_that_has_ended(left, monkeypatch):
+    about: list[int] = []
+    monkeypatch.setattr(tasks, "settle", lambda cluster: about.append(cluster.pk))
+    tasks.settle_jobs(left.pk)
+    left.status = Status.TERMINATED
+    left.save()
+    tasks.settle_jobs(left.pk)
+    tasks.settle_jobs(0)
+    assert about == [left.pk]
