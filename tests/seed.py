@@ -6,7 +6,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
@@ -149,25 +150,7 @@ def _part(kind: str, name: str, state: str, detail: str = "", since_s: float = 9
 
 def _nodes(cluster: Cluster) -> None:
     now = timezone.now()
-    rows = [
-        ("slinky", 0, "e2e_node_682", "allocated", "busy", "Ready", 62, 8, 1.2, "", "", None),
-        ("slinky", 1, "e2e_node_655", "allocated", "busy", "Ready", 62, 8, 1.2, "", "", None),
-        ("slinky", 2, "e2e_node_701", "mixed", "busy", "Ready", 40, 6, 0.4, "", "", None),
-        (
-            *("slinky", 3, "e2e_node_644", "draining", "draining", "Ready", 16, 2, 0.1),
-            *(
-                "XID 79 on GPU 2: fell off the bus, twice in ten minutes (by ops)",
-                "root",
-                now - timedelta(minutes=12),
-            ),
-        ),
-        ("cpu-workers", 0, "e2e_node_713", "idle", "ok", "Ready", 0, 0, 0, "", "", None),
-        (
-            *("cpu-workers", 1, "e2e_node_714", "down*", "down", "NotReady", 0, 0, 0),
-            *("Not responding", "slurm", now - timedelta(minutes=3)),
-        ),
-    ]
-    for group, ordinal, machine, state, health, ready, cpus, gpus, tib, reason, by, at in rows:
+    for group, ordinal, machine, state, health, ready, cpus, gpus, tib, reason, by, at in _node_rows(now):
         has_gpus = group == GPU_GROUP
         Node.objects.create(
             cluster=cluster,
@@ -191,6 +174,27 @@ def _nodes(cluster: Cluster) -> None:
             boot_at=now - timedelta(days=3),
             version="24.11.5",
         )
+
+
+def _node_rows(now: datetime) -> list[tuple[Any, ...]]:
+    return [
+        ("slinky", 0, "e2e_node_682", "allocated", "busy", "Ready", 62, 8, 1.2, "", "", None),
+        ("slinky", 1, "e2e_node_655", "allocated", "busy", "Ready", 62, 8, 1.2, "", "", None),
+        ("slinky", 2, "e2e_node_701", "mixed", "busy", "Ready", 40, 6, 0.4, "", "", None),
+        (
+            *("slinky", 3, "e2e_node_644", "draining", "draining", "Ready", 16, 2, 0.1),
+            *(
+                "XID 79 on GPU 2: fell off the bus, twice in ten minutes (by ops)",
+                "root",
+                now - timedelta(minutes=12),
+            ),
+        ),
+        ("cpu-workers", 0, "e2e_node_713", "idle", "ok", "Ready", 0, 0, 0, "", "", None),
+        (
+            *("cpu-workers", 1, "e2e_node_714", "down*", "down", "NotReady", 0, 0, 0),
+            *("Not responding", "slurm", now - timedelta(minutes=3)),
+        ),
+    ]
 
 
 def _partitions(cluster: Cluster) -> None:

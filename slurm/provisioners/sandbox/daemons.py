@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from clusters.life_scripts import Hook, file_of
+from slurm.provisioners.sandbox import mariadb
 from slurm.provisioners.sandbox.apart import Way
 from slurm.provisioners.sandbox.cluster import SandboxCluster, SandboxNode
 from slurm.provisioners.sandbox.daemon import Spec
@@ -101,61 +102,10 @@ def munged_spec(cluster: SandboxCluster) -> Spec:
 
 
 def _mariadbd(cluster: SandboxCluster) -> Spec:
-    """Small on purpose: a sandbox's accounting is some megabytes (measured: below 110 MB resident)."""
-    places = cluster.places
-    base = [f"--basedir={places.programs}/usr"] if places.programs else []
-    user = ["--user=root"] if cluster.owner("mysql")[0] == 0 else []
-    # Nothing is lost if an installation is cut short, since it then begins anew; so it need not wait for the disk.
-    install = [
-        f"{places.programs}/usr/bin/mariadb-install-db",
-        "--no-defaults",
-        *base,
-        *user,
-        f"--datadir={places.database}",
-        "--auth-root-authentication-method=socket",
-        "--skip-test-db",
-        "--skip-name-resolve",
-        "--force",
-        "--innodb-flush-method=nosync",
-        "--innodb-log-file-size=16M",
-        "--innodb-buffer-pool-size=16M",
-        "--innodb-undo-tablespaces=0",
-        "--sync-frm=0",
-    ]
-    done = f"{places.database}/.installed"
-    steps: tuple[dict[str, Any], ...] = (
-        {"argv": ["/usr/bin/find", places.database, "-mindepth", "1", "!", "-name", "start.sql", "-delete"]},
-        {"argv": install},
-        {"argv": ["/usr/bin/touch", done]},
-    )
-    steps = tuple({**step, "unless": done} for step in steps)
-    argv = [
-        "/usr/sbin/mariadbd",
-        "--no-defaults",
-        *base,
-        *user,
-        f"--datadir={places.database}",
-        f"--socket={places.database_socket}",
-        f"--pid-file={places.run}/mysqld/mysqld.pid",
-        f"--init-file={places.database}/start.sql",
-        "--skip-networking",
-        "--performance-schema=OFF",
-        "--innodb-buffer-pool-size=16M",
-        "--innodb-log-file-size=16M",
-        "--innodb-log-buffer-size=2M",
-        "--innodb-undo-tablespaces=0",
-        "--innodb-lock-wait-timeout=900",
-        "--innodb-flush-log-at-trx-commit=2",
-        "--aria-pagecache-buffer-size=4M",
-        "--key-buffer-size=1M",
-        "--query-cache-size=0",
-        "--tmp-table-size=4M",
-        "--max-connections=40",
-        "--table-open-cache=128",
-        "--max-allowed-packet=16M",
-    ]
-    ready = places.database_socket
-    return _spec(cluster, "mariadbd", "mysql", FIRST, argv, steps=steps, ready_path=ready, stop_s=15.0)
+    return _spec(
+        cluster, "mariadbd", "mysql", FIRST, mariadb.argv(cluster),
+        steps=mariadb.install_steps(cluster), ready_path=cluster.places.database_socket, stop_s=15.0,
+    )  # fmt: skip
 
 
 def _slurmdbd(cluster: SandboxCluster) -> Spec:

@@ -265,13 +265,7 @@ def room_of(cluster: SandboxCluster) -> Room:
         # All images of this machine, for parts that will run another one.
         (str(cluster.tree.root.parents[1]), TREES, own),
     ]
-    run = {
-        "slurm": slurm,
-        "munge": cluster.owner("munge"),
-        "mysqld": cluster.owner("mysql"),
-        "sshd": own,
-        "lock": own,
-    }
+    owners = {"munge": cluster.owner("munge"), "mysqld": cluster.owner("mysql"), "sshd": own, "lock": own}
     gpus = max((node.gpus for node in cluster.nodes), default=0)
     # Room for larger nodes added later: a device file cannot be added to a running cluster from outside.
     return Room(
@@ -279,7 +273,7 @@ def room_of(cluster: SandboxCluster) -> Room:
         hostname=cluster.controller_host,
         binds=tuple(binds),
         files=system_files(cluster),
-        run_directories=run,
+        run_directories={"slurm": slurm, **owners},
         gpu_files=max(gpus, 16),
         usr=cluster.usr.get("login", ""),
     )

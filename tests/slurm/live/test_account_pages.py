@@ -76,6 +76,15 @@ def book(live: Slurm):
 
 
 def test_an_account_with_people_and_a_qos_from_the_pages_into_slurm_and_out_again(page, live):
+    they_are_added(page, live)
+    they_are_changed(page, live)
+    somebody_coordinates_and_no_longer(page, live)
+    the_pages_tell_of_them(page)
+    they_are_removed(page, live)
+    the_audit_trail_tells_of_it()
+
+
+def they_are_added(page, live):
     assert apply(
         page, "qos-new", name="short", priority="100", max_tres_per_user="4", flags=["DenyOnLimit"]
     ) == ["sacctmgr -i add qos short priority=100 flags=DenyOnLimit MaxTRESPerUser=gres/gpu=4"]
@@ -99,6 +108,8 @@ def test_an_account_with_people_and_a_qos_from_the_pages_into_slurm_and_out_agai
     )
     assert found.about("vision").description == "vision, all of it"
 
+
+def they_are_changed(page, live):
     assert "Nothing would change" in page(
         "account-edit",
         "llm",
@@ -139,6 +150,8 @@ def test_an_account_with_people_and_a_qos_from_the_pages_into_slurm_and_out_agai
         {"MaxJobsPerUser": "2"},
     )
 
+
+def somebody_coordinates_and_no_longer(page, live):
     assert apply(page, "account-coordinators", "llm", coordinators="mo") == [
         "sacctmgr -i add coordinator account=llm names=mo"
     ]
@@ -148,11 +161,16 @@ def test_an_account_with_people_and_a_qos_from_the_pages_into_slurm_and_out_agai
     ]
     assert book(live).coordinators_of("llm") == ()
 
+
+def the_pages_tell_of_them(page):
     for name in ("accounts", "account-users", "qos", "accounting", "account-dump"):
         assert "live" in page(name) or "tiny" in page(name)
     assert "mo" in page("account", "llm") and "8 GPUs, 64 CPUs" in page("account", "llm")
     assert "mo may" not in page("account-removal", "llm") and "mo is in it" in page("account-removal", "llm")
     assert "may use it" in page("qos-removal", "short")
+
+
+def they_are_removed(page, live):
     for name, *args in (
         ("account-member-removal", "llm", "mo"),
         ("account-removal", "llm"),
@@ -164,6 +182,9 @@ def test_an_account_with_people_and_a_qos_from_the_pages_into_slurm_and_out_agai
     assert [one.account for one in found.own] == ["root", "root"] and [one.name for one in found.qos] == [
         "normal"
     ]
+
+
+def the_audit_trail_tells_of_it():
     verbs = list(Event.objects.order_by("pk").values_list("verb", "outcome").distinct())
     assert {verb for verb, _ in verbs} >= {
         "qos.add",
