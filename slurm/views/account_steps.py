@@ -52,7 +52,7 @@ def _keeping_what_was_typed(view: View) -> View:
     def kept(request: HttpRequest, door: Door, **names: str) -> HttpResponse:
         try:
             return view(request, door, **names)
-        except Unavailable as error:
+        except (Unavailable, Rejected) as error:
             if request.method != "POST":
                 raise
             lists = request.POST.lists()

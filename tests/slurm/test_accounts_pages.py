@@ -234,3 +234,10 @@ def test_what_was_typed_is_sent_again_once_the_database_is_back(hands, client):
     again = re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', shown)
     assert ("shares", "5") in again and ("qos", "normal") in again and ("qos", "short") in again
     assert 'name="stage" value="preview"' in shown and hands.told == []
+
+
+@pytest.mark.parametrize(("said", "status"), [(DOWN[1], 503), ("sacctmgr: error: out of nowhere\n", 422)])
+def test_what_was_typed_is_kept_whyever_the_accounts_cannot_be_read(hands, client, said, status):
+    hands.down = said
+    again = dialog(client, status, stage="preview", **{**AS_IT_IS, "shares": "5"})
+    assert "Nothing ran. What you typed is kept." in again and 'name="shares" value="5"' in again
