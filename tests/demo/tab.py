@@ -141,4 +141,5 @@ def pages_of(people: People) -> Iterator[PageOf]:
     yield make
     for tab in opened:
         tab.page.context.close()
-    assert [text for tab in opened for text in tab.unexpected()] == []
+    complaints = [text for tab in opened for text in tab.unexpected()]
+    assert complaints == [], complaints
