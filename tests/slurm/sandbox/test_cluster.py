@@ -58,7 +58,7 @@ def test_the_cluster_has_users_temporary_files_and_processes_of_its_own(cluster:
     assert not os.path.exists("/tmp/only-inside")
     assert slurm(cluster, "getent", "passwd", "slurm").split(":")[2] == "64030"
     assert slurm(cluster, "readlink", "/proc/self/ns/pid") != os.readlink("/proc/self/ns/pid")
-    assert slurm(cluster, "ps", "-o", "pid=", "-C", "munged").strip() == "2"
+    assert len(slurm(cluster, "ps", "-o", "pid=", "-C", "munged").split()) == 1
 
 
 def test_a_login_shell_finds_editors_a_terminal_description_and_python(cluster: SandboxCluster) -> None:
